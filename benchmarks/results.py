@@ -94,8 +94,8 @@ def _about(records: Mapping[str, Any]) -> str:
     return _ABOUT.replace("costs\n", f"costs on {' and '.join(gpus)}\n", 1) if gpus else _ABOUT
 
 
-def quote(records: Mapping[str, Any]) -> str:
-    """Return the three sentences that docs/costs.md quotes."""
+def quote(records: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the three cells of the table in docs/costs.md that come from these records."""
     rows = [row for row in records["training"]["numbers"].values() if isinstance(row, dict)]
     steps = [row for row in rows if "torch" in row]
     hand = statistics.median(row["by hand"] for row in steps)
@@ -105,12 +105,11 @@ def quote(records: Mapping[str, Any]) -> str:
     depth = records["growth"]["numbers"]["depth"]
     slope, sizes = depth["slopes"]["bytes saved, checkpointed"], depth["sizes"]
     return (
-        f"- A training step with jaxgrad takes {hand:.2f} times as long as the same step written "
-        f"by hand in JAX (median of {len(steps)} steps), and {eager:.2f} times as long as in torch "
-        f"eager (geometric mean). - An optimizer step takes {optax:.2f} times as long as optax's. "
-        f"- With segmented checkpointing, saved memory grows as depth^{slope:.2f} from "
-        f"{late(sizes)[0]} to {sizes[-1]} layers. In theory it grows as √depth, and deeper "
-        f"networks come closer: {DEEPER}."
+        f"{hand:.2f} times as long as the same step written by hand in JAX (median of "
+        f"{len(steps)} steps), and {eager:.2f} times as long as in torch eager (geometric mean)",
+        f"{optax:.2f} times as long as optax's",
+        f"grows as depth^{slope:.2f} from {late(sizes)[0]} to {sizes[-1]} layers. In theory it "
+        f"grows as √depth, and deeper networks come closer: {DEEPER}",
     )
 
 

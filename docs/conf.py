@@ -65,10 +65,12 @@ WITH_CONTENTS = [
         "real_questions",
         "kinks",
         "prove",
+        "prove_special",
         "pytest",
         "report_json",
         "tape_or_transform",
         "teachers",
+        "training_step",
         "worked_port",
     ),
 ]

@@ -8,8 +8,8 @@ This file needs only the standard library, because `make matrix` runs it outside
 
 import collections
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from parity_tests.audits.environments import ROOT
 from parity_tests.audits.version_changes import JAX, applying, torch_changes, torch_versions
@@ -28,39 +28,49 @@ UNITS = {
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 CHANGES = "<!-- changes:begin -->", "<!-- changes:end -->"
 PROPOSED = "<!-- proposed:begin -->", "<!-- proposed:end -->"
-IN_JAXGRAD = {  # what `jaxgrad.functional` does about a change of each kind
-    "gradient": "the version in `torch=` decides",
-    "pinned": "one of the two; the record of the operator has both",
-    "listed": "always the newer; the operator's test asserts that older versions differ",
-    "removed": "raises as torch does; works in `functional.at` of an older version",
+# What `jaxgrad.functional` does about a change of each kind, in a word and in a sentence.
+IN_JAXGRAD = {
+    "gradient": ("both", "`functional.at` and `torch=` select the version"),
+    "pinned": ("one", "one of the two; the record of the operator has both"),
+    "listed": ("newer", "always the newer; the operator's test asserts that older versions differ"),
+    "removed": ("removed", "raises as torch does; works in `functional.at` of an older version"),
 }
-HEAD = (
-    *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),
-    "command",
-)
+VERSIONS = {"python": "Python", "jax": "JAX", "torch": "torch", "flax": "flax", "optax": "optax"}
 NAMED = 2  # failing tests that a row names
 
 
+class Key(NamedTuple):
+    """What the records of one row have in common."""
+
+    name: str  # of the entry
+    versions: tuple[str, ...]
+    device: str
+
+
 def table() -> str:
-    """Return the table of the page, and the sentence under it."""
-    rows = [*_matrix(), *_devices()]
-    lines = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *rows)]
-    return "\n".join([*lines, "", not_run()])
+    """Return the table of the matrix, the sentence under it, and a table for each device."""
+    groups = list(_matrix())
+    targets = [t for t in RUNS if any(r["target"] == t for _, of in groups for r in of)]
+    head = ("entry", *VERSIONS.values(), *(RUNS[target] for target in targets))
+    matrix = _table(head, [_matrix_row(key, records, targets) for key, records in groups])
+    devices = " and ".join(dict.fromkeys(key.device for key, _ in groups))
+    return "\n\n".join([matrix, f"These ran on: {devices}. {not_run()}", *_devices()])
 
 
 def changed() -> str:
     """Return the table of what versions of torch and JAX changed, the newest first."""
     found = sorted(torch_changes(), key=lambda change: change.since, reverse=True)
     rows = [
-        (f"torch {c.since}", _listing(c.operators), c.now, c.before, IN_JAXGRAD[c.kind])
+        (f"torch {c.since}", _listing(c.operators), c.now, c.before, IN_JAXGRAD[c.kind][0])
         for c in found
     ]
     rows += [
-        (f"JAX {c.since}", f"`{c.operator}`", "as in torch", c.difference, IN_JAXGRAD["listed"])
+        (f"JAX {c.since}", f"`{c.operator}`", "as in torch", c.difference, IN_JAXGRAD["listed"][0])
         for c in JAX
     ]
-    head = ("since", "operators", "now", "before", "in `jaxgrad.functional`")
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    column = "in `jaxgrad.functional`"
+    legend = _table((column, "it means"), IN_JAXGRAD.values())
+    return f"{legend}\n\n{_table(('since', 'operators', 'now', 'before', column), rows)}"
 
 
 def proposed() -> str:
@@ -73,8 +83,7 @@ def proposed() -> str:
         )
         for p in torch_versions()["PROPOSALS"]
     ]
-    head = ("pull request", "in jaxgrad", "what would change")
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    return _table(("pull request", "in jaxgrad", "what would change"), rows)
 
 
 def _listing(operators: Sequence[str]) -> str:
@@ -94,11 +103,11 @@ def not_run() -> str:
     never = [
         f"`{name}`" for name, units in lacking.items() if len(units) == len(ENTRIES[name].runs)
     ]
-    partly = [
-        f"the {' and the '.join(units)} on `{name}`"
-        for name, units in lacking.items()
-        if 0 < len(units) < len(ENTRIES[name].runs)
-    ]
+    entries = collections.defaultdict(list)  # those that have other runs, by what they lack
+    for name, units in lacking.items():
+        if 0 < len(units) < len(ENTRIES[name].runs):
+            entries[f"the {' and the '.join(units)}"].append(f"`{name}`")
+    partly = [f"{units} on {', '.join(names)}" for units, names in entries.items()]
     missing = "; ".join([*never, *partly])
     return f"No record yet: {missing}." if missing else "Every entry has its records."
 
@@ -138,24 +147,54 @@ def device_cell(device: str, records: list[dict[str, Any]]) -> str:
     return f"{tested}: `--device {device}`, {short_result(record)} ({where})"
 
 
-def _matrix() -> Iterator[list[str]]:
+def _matrix() -> Iterator[tuple[Key, list[dict[str, Any]]]]:
+    """Yield the records of each entry that have the same versions and ran on the same device."""
     for name in ENTRIES:
+        groups = collections.defaultdict(list)
         for record in read(name):
-            yield _row(name, record, result(record) + differing(record))
+            groups[_key(name, record)].append(record)
+        yield from groups.items()
 
 
-def _devices() -> Iterator[list[str]]:
+def _matrix_row(key: Key, records: list[dict[str, Any]], targets: Sequence[str]) -> list[str]:
+    """Return a row: the versions, and a cell for each run; a failed install is in the first."""
+    cells = {r["target"]: _cell(r, result(r) + differing(r)) for r in records}
+    if targets:
+        cells.setdefault(targets[0], cells.get("install", "–"))
+    return [key.name, *key.versions, *(cells.get(target, "–") for target in targets)]
+
+
+def _devices() -> Iterator[str]:
+    """Yield a sentence and a table for each device, its versions and its runs."""
     for name, folder in DEVICES.items():
         records = records_in(ROOT / "benchmarks" / folder / "records.json")
+        groups = collections.defaultdict(list)
         for record in sorted(records, key=lambda record: [*UNITS].index(record["target"])):
-            yield _row(name, record, result(record))
+            groups[_key(name, record)].append(record)
+        for key, runs in groups.items():
+            shown = zip(VERSIONS.values(), key.versions, strict=True)
+            installed = ", ".join(f"{what} {version}" for what, version in shown)
+            yield (
+                f"On a {name} ({key.device}) with {installed}, "
+                f"by `python -m parity_tests.devices.record {folder}`:"
+            )
+            rows = [(UNITS[r["target"]], _cell(r, result(r))) for r in runs]
+            yield _table((f"tests on a {name}", "pass"), rows)
 
 
-def _row(name: str, record: dict[str, Any], text: str) -> list[str]:
-    versions = collections.defaultdict(lambda: "-", record["versions"])
-    shown = [versions[key] for key in ("python", "jax", "torch", "flax", "optax")]
-    where = [record["device"], record["commit"][:7], record["date"], f"`{record['command']}`"]
-    return [name, text, *shown, *where]
+def _key(name: str, record: dict[str, Any]) -> Key:
+    versions = tuple(record["versions"].get(key, "–") for key in VERSIONS)
+    return Key(name, versions, record["device"])
+
+
+def _cell(record: dict[str, Any], text: str) -> str:
+    """Return a result under the heading of its unit, with the date and the commit."""
+    text = text.replace(f" {UNITS.get(record['target'])} pass", "")
+    return f"{text} ({record['date']}, {record['commit'][:7]})"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def short_result(record: dict[str, Any]) -> str:

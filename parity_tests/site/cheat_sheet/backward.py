@@ -69,7 +69,7 @@ ROWS = (
         torch="h = x**2\nh.retain_grad()\n(3 * h).sum().backward()",
         jax="g = jax.grad(lambda h: (3 * h).sum())(x**2)",
         jaxgrad="loss = lambda x: (3 * jaxgrad.retain_grad(x**2, 'h')).sum()\n"
-        "g = jaxgrad.value_and_retained_grads(loss)(x)[2]['h']",
+        "run = jaxgrad.value_and_retained_grads(loss)\ng = run(x)[2]['h']",
         wrong="g = jax.grad(lambda x: (3 * x**2).sum())(x)",
         trap="Differentiate with respect to `h`, not `x`.",
         read=("h.grad", "g"),
@@ -91,8 +91,8 @@ ROWS = (
     ),
     Row(
         name="per-sample gradients",
-        torch="g = torch.func.vmap(torch.func.grad(loss), (None, 0))(x, a)",
-        jax="g = jax.vmap(jax.grad(loss), (None, 0))(x, a)",
+        torch="grad = torch.func.grad(loss)\ng = torch.func.vmap(grad, (None, 0))(x, a)",
+        jax="grad = jax.grad(loss)\ng = jax.vmap(grad, (None, 0))(x, a)",
         wrong="g = jax.grad(lambda x: jax.vmap(loss, (None, 0))(x, a).sum())(x)",
         trap="The gradient of the batch is the sum of the samples' gradients.",
         given={"x": array(1.0, -2.0), "a": array([1.0, 2.0], [3.0, 4.0])},

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from parity_tests.report.slug import slug
 from parity_tests.site.api import table
 from parity_tests.site.cheat_sheet import backward, operators, stopping, training
 from parity_tests.site.cheat_sheet.row import Row, jax_result, torch_result
@@ -25,9 +26,19 @@ SECTIONS = {
     "Training": training.ROWS,
 }
 ROWS = tuple(row for rows in SECTIONS.values() for row in rows)
-HEAD = ("what", "torch", "plain JAX", "jaxgrad", "the trap")
+LEGEND = {  # the columns
+    "torch": "what you look for, and its code. The last line is a loss, and the gradient is taken "
+    "with respect to `x`, unless the code says more",
+    "JAX": "code with the same gradient or result: in plain JAX if there is a short form, and "
+    "*with jaxgrad* if there is a helper. `functional` and `optim` are `jaxgrad.functional` and "
+    "`jaxgrad.optim`",
+    "the trap": "✗ marks code that looks right and is not. Under it are its gradient or result, "
+    "and torch's",
+}
+LABEL = "*with jaxgrad:*"
+CROSS = "✗ "  # before code that looks right and is not
 _ROLE = "```{eval-rst}\n.. role:: html(raw)\n   :format: html\n```\n"
-_LINE = re.compile(r"(?P<margin>(?:&nbsp;)*)`(?P<code>[^`]+)`(?P<figures>(?: \(.*\))?)")
+_LINE = re.compile(rf"(?P<cross>{CROSS})?(?P<margin>(?:&nbsp;)*)`(?P<code>[^`]+)`")
 # Before an argument, a long value of a keyword, or an attribute.
 _POINTS = re.compile(r"(?<=[(\[{])(?=[^)\]}])|(?<=\w=)(?=\w{4})|(?=\.[^\W\d])")
 _LONG = re.compile(r"\w{30,}")  # a name that is wider than a column
@@ -36,20 +47,21 @@ INTRO = """\
 <!-- written by `make pages` -->
 # Cheat sheet
 
-How a torch line is written in plain JAX and with jaxgrad. Unless a cell says more, its last line
-is a loss, and the gradient is taken with respect to `x`. A test runs every cell: the torch, JAX and
-jaxgrad columns give the same gradient or result, and the line quoted as the trap does not. An empty
-jaxgrad cell needs no helper; a dash means that plain JAX has no short form. `functional` and
-`optim` are `jaxgrad.functional` and `jaxgrad.optim`. The [traps](traps.md) have a page of their
-own, with the report of `prove` for each.
+How a torch line is written in JAX. {sections}
+
+{legend}
+
+A test runs every cell. [Traps](traps.md) shows what `prove` reports for mistakes like these.
 """
 
 
 def text() -> str:
     """Return the page."""
-    parts = [INTRO.strip()]
+    links = " · ".join(f"[{title}](#{slug(title)})" for title in SECTIONS)
+    legend = table(("column", "what it has"), [(f"**{name}**", x) for name, x in LEGEND.items()])
+    parts = [INTRO.strip().format(sections=links, legend=legend)]
     for title, rows in SECTIONS.items():
-        head = table(HEAD, [])
+        head = table([*LEGEND], [])
         lines = [
             line(row, torch_result(row), jax_result(row, row.wrong or "0 * x")) for row in rows
         ]
@@ -61,9 +73,12 @@ def line(row: Row, torch: Any, wrong: Any) -> str:
     """Return a row's line of the table, given torch's result and that of the wrong program."""
     trap = row.trap
     if row.wrong:
-        figures = f" ({number(wrong)} instead of {number(torch)})" if number(torch) else ""
-        trap = f"{code(row.wrong)}{figures}<br>{row.trap}"
-    cells = [row.name, code(row.torch), code(row.jax) or "–", code(row.jaxgrad), trap]
+        results = [f"gives {number(wrong)}, torch {number(torch)}"] if number(torch) else []
+        trap = "<br>".join([CROSS + code(row.wrong), *results, row.trap])
+    jax = [code(row.jax)] if row.jax else []
+    if row.jaxgrad:
+        jax += [LABEL, code(row.jaxgrad)]
+    cells = [f"**{row.name}**<br>{code(row.torch)}", "<br>".join(jax), trap]
     return table(cells, []).splitlines()[0]
 
 
@@ -79,14 +94,12 @@ def within_site(text: str) -> str:
 
     GitHub shows the code as it is; the site wraps it at spaces and punctuation, not inside names.
     """
-    rows = [_row(line) if line.startswith("| ") else line for line in text.split("\n")]
+    rows = [_row(line) if line.startswith("| **") else line for line in text.split("\n")]
     return "\n".join([_ROLE, *rows])
 
 
 def _row(line: str) -> str:
-    name, *cells = line[2:-2].split(" | ")
-    name = re.sub("`([^`]+)`", lambda match: _html(match[1], "<code>"), name)
-    return f"| {' | '.join([name, *map(_cell, cells)])} |"
+    return f"| {' | '.join(map(_cell, line[2:-2].split(' | ')))} |"
 
 
 def _cell(text: str) -> str:
@@ -95,15 +108,23 @@ def _cell(text: str) -> str:
     for part in text.split("<br>"):
         line = _LINE.fullmatch(part)
         begins = not cell or cell.endswith("</code>`")
-        cell += _block(line) if line else part if begins else f"<br>{part}"
+        cell += _block(line) if line else _text(part) if begins else f"<br>{_text(part)}"
     return cell
+
+
+def _text(part: str) -> str:
+    """Return a line that is not code; code in a row's name is HTML, as that of the other lines."""
+    if not part.startswith("**"):
+        return part
+    return re.sub("`([^`]+)`", lambda match: _html(match[1], "<code>"), part)
 
 
 def _block(line: re.Match[str]) -> str:
     """Return a line of code as HTML, with the points at which it may be wrapped."""
     margin = line["margin"].count("&nbsp;")
     style = f' style="margin-left: {margin}ch"' if margin else ""
-    return _html(line["code"], f'<code class="line"{style}>') + line["figures"]
+    kind = "line wrong" if line["cross"] else "line"
+    return _html(line["code"], f'<code class="{kind}"{style}>')
 
 
 def _html(code: str, tag: str) -> str:

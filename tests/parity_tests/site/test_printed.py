@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from jaxgrad.parity import Training, prove
+from jaxgrad.parity import Training, dump, prove
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.printed import BLOCK, filled, of_any_torch, outputs, script
 from tests._helpers import has_page_release, page_release
@@ -24,6 +24,7 @@ PAGES = (
     "one_lesson",
     "tape_or_transform",
     "prove",
+    "prove_special",
     "training_step",
     "worked_port",
     "real_questions",
@@ -68,6 +69,52 @@ def test_a_bias_before_batch_norm_is_undecided():
     assert names["report"].verdict == "inconclusive"
     text = names["report"].surfaces["updates"].text
     assert "target.l1.bias after step 1: rounding alone changes its update too much" in text
+
+
+@pytest.fixture(scope="module")
+def batch_norm():
+    """Return the names of the block of docs/prove_special.md that returns a new state."""
+    page = (ROOT / "docs" / "prove_special.md").read_text()
+    (code,) = (block for block, _ in BLOCK.findall(page) if "new_state = {" in block)
+    imports = BLOCK.findall(page)[0][0].partition("\n\n\n")[0]
+    names: dict[str, Any] = {"inputs": (np.random.default_rng(0).normal(size=(4, 3)),)}
+    exec(f"{imports}\n{code}".partition("report = ")[0], names)
+    return names
+
+
+def test_a_state_under_other_names_is_compared_in_one_call(batch_norm):
+    """docs/prove_special.md says what the names of a new state are for."""
+
+    def renamed(p, x):
+        y, state = batch_norm["norm"](p, x)
+        return y, {"mean": state["1.running_mean"], "var": state["1.running_var"]}
+
+    module, params, inputs = (batch_norm[name] for name in ("module", "params", "inputs"))
+    several, one = (
+        prove(module, fn, params, inputs, has_state=True).check().surfaces["updates"].text
+        for fn in (batch_norm["norm"], renamed)
+    )
+
+    assert "2 buffer updates agree" in several and "2 buffer updates agree" in one
+    assert "3 calls in a row" in several and "calls in a row" not in one
+
+
+def test_a_dump_is_compared_without_further_runs_of_torch(tmp_path):
+    """docs/prove_special.md says which comparisons need the torch module."""
+    layer = torch.nn.Linear(3, 2)
+    params = {name: x.detach().numpy() for name, x in layer.state_dict().items()}
+    dump(layer, (np.ones((4, 3)),), tmp_path / "layer.npz")
+
+    def port(p, x, sign=1):
+        return x @ p["weight"].T + sign * p["bias"]
+
+    report = prove(tmp_path / "layer.npz", port, params)
+    wrong = prove(tmp_path / "layer.npz", lambda p, x: port(p, x, -1), params)
+
+    assert report.verdict == "pass" and wrong.verdict == "fail"
+    assert "float32 is not compared" in str(report) and "a batch of" not in str(report)
+    assert "no likely cause is tried by rerunning torch" in str(wrong)
+    assert wrong.first is not None and not wrong.first.cause
 
 
 def test_every_argument_on_the_page_of_a_training_step_is_explained():
@@ -267,7 +314,7 @@ def test_nine_of_the_ten_kinks_have_one_value():
     assert [name for name, (first, second) in values.items() if first != second] == ["median"]
 
 
-@pytest.mark.parametrize("name", ["tape_or_transform", "prove", *SLOW])
+@pytest.mark.parametrize("name", ["tape_or_transform", "prove", "prove_special", *SLOW])
 def test_a_page_says_how_its_blocks_are_joined(name):
     """The lines that a report names are those of the blocks with one blank line between them."""
     page = (ROOT / "docs" / f"{name}.md").read_text()

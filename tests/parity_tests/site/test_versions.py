@@ -1,8 +1,9 @@
 """The page of versions comes from the records of `make matrix`."""
 
 import json
+import re
 
-from parity_tests.audits.version_matrix import RECORDS
+from parity_tests.audits.version_matrix import RECORDS, records_in
 from parity_tests.case import load
 from parity_tests.site import versions
 
@@ -110,6 +111,32 @@ def test_the_page_has_the_operators_that_other_versions_change():
 
 def test_commits_have_one_length():
     """Every row of the table names its commit by seven digits, however long its record has it."""
-    lines = versions.table().splitlines()[2:]
-    rows = [x.split(" | ") for x in lines if x.startswith("| ")]
-    assert {len(row[8]) for row in rows} == {7}
+    commits = re.findall(r"\(\d{4}-\d\d-\d\d, (\w+)\)", versions.table())
+
+    assert len(commits) == sum(len(versions.read(name)) for name in versions.ENTRIES) + len(
+        records_in(versions.ROOT / "benchmarks" / "gpu" / "records.json")
+    )
+    assert {len(commit) for commit in commits} == {7}
+
+
+def test_an_entry_has_one_row_for_the_same_versions(monkeypatch):
+    """The runs of an entry are cells of one row, and other versions begin another row."""
+    first = {"python": "3.11.7", "jax": "0.10.2", "torch": "2.13.0"}
+    about = {"versions": first, "device": "CPU", "date": "2026-11-30", "commit": "1234567"}
+    operators = {**about, "target": "operators", "passed": 4, "of": 4}
+    newer = {**operators, "versions": {**first, "torch": "2.15.0"}}
+    refused = {**about, "target": "install", "error": "No torch", "versions": {"python": "3.13"}}
+    records = {"floor": [{**RECORD, **about}, operators, newer], "newest": [refused]}
+    monkeypatch.setattr(versions, "read", lambda name: records.get(name, []))
+    monkeypatch.setattr(versions, "DEVICES", {})
+
+    head, _, *rows = versions.table().partition("\n\n")[0].splitlines()
+
+    when = "(2026-11-30, 1234567)"
+    assert head == "| entry | Python | JAX | torch | flax | optax | cells | operators |"
+    assert rows == [
+        "| floor | 3.11.7 | 0.10.2 | 2.13.0 | – | – "
+        f"| 3 of 4; failing: `c` {when} | 4 of 4 {when} |",
+        f"| floor | 3.11.7 | 0.10.2 | 2.15.0 | – | – | – | 4 of 4 {when} |",
+        f"| newest | 3.13 | – | – | – | – | not installed: No torch {when} | – |",
+    ]

@@ -7,20 +7,40 @@ import numpy as np
 import pytest
 import torch
 
+from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.cheat_sheet import page
+from parity_tests.site.cheat_sheet.row import Row
 
 
 def test_the_page_has_every_row_in_order():
     """The committed page lists the rows in the order of the modules, under their headings."""
-    lines = page.PATH.read_text().splitlines()
-    names = [re.split(r" (?<!\\)\| ", line)[0].removeprefix("| ") for line in lines if "| " in line]
-    shown = [name for name in names if name not in ("", "|", "---", "| torch")]
+    text = page.PATH.read_text()
 
-    assert [name for name in shown if name in {row.name for row in page.ROWS}] == [
-        row.name for row in page.ROWS
-    ]
-    assert [line[3:] for line in lines if line.startswith("## ")] == list(page.SECTIONS)
+    assert re.findall(r"^\| \*\*(.*?)\*\*<br>", text, re.MULTILINE) == [r.name for r in page.ROWS]
+    assert re.findall(r"^## (.*)", text, re.MULTILINE) == list(page.SECTIONS)
+
+
+def test_the_page_begins_with_its_parts_and_a_legend():
+    """A reader finds each part by a link, and each column and mark of the tables explained."""
+    intro = page.PATH.read_text().partition("\n## ")[0]
+
+    for title in page.SECTIONS:
+        assert f"[{title}](#{slug(title)})" in intro
+    assert re.findall(r"^\| \*\*(.*?)\*\*", intro, re.MULTILINE) == list(page.LEGEND)
+    assert page.CROSS.strip() in intro and page.LABEL.strip("*:") in intro
+
+
+def test_a_row_has_three_cells():
+    """The name is above torch's code, a helper below plain JAX, the results below the trap."""
+    row = Row(name="`a`", torch="t", jax="j", jaxgrad="h", wrong="w", trap="No.")
+    bare = Row(name="b", torch="t", jaxgrad="h", trap="No.")
+
+    assert page.line(row, np.float32(1), np.float32(2)) == (
+        "| **`a`**<br>`t` | `j`<br>*with jaxgrad:*<br>`h` | ✗ `w`<br>gives 2, torch 1<br>No. |"
+    )
+    assert page.line(bare, None, None) == "| **b**<br>`t` | *with jaxgrad:*<br>`h` | No. |"
+    assert "gives" not in page.line(row, np.zeros(9), np.zeros(9))
 
 
 def test_the_rows_are_distinct_and_have_a_trap():
@@ -55,20 +75,22 @@ def test_code_keeps_its_indentation():
 
 def test_the_site_wraps_code_at_punctuation():
     """Each line of code is a block of its own, and a name in it has no point to wrap at."""
-    table = "| `a` | `if a:`<br>&nbsp;&nbsp;`b.cd(e < 1)` ([1] instead of [2])<br>Say `c`. |  |"
+    name = "**`a` is**<br>`if a:`<br>&nbsp;&nbsp;`b.cd(e < 1)`"
+    table = f"| {name} | ✗ `d`<br>`e`<br>gives 1<br>Say `c`. |"
     (line,) = page.within_site(table).splitlines()[-1:]
 
     assert line == (
-        """| {html}`<code>a</code>` | {html}`<code class="line">if a:</code>`"""
+        """| **{html}`<code>a</code>` is**{html}`<code class="line">if a:</code>`"""
         """{html}`<code class="line" style="margin-left: 2ch">b<wbr>.cd(<wbr>e &lt; 1)</code>`"""
-        """ ([1] instead of [2])<br>Say `c`. |  |"""
+        """ | {html}`<code class="line wrong">d</code>`{html}`<code class="line">e</code>`"""
+        """gives 1<br>Say `c`. |"""
     )
 
 
 def test_the_site_has_every_line_of_code():
     """Without its tags the page of the site has the code of each row, character by character."""
     site = html.unescape(page.within_site(page.PATH.read_text()).replace("<wbr>", ""))
-    shown = re.findall(r"<code class=\"line\"[^>]*>(.*?)</code>`", site)
+    shown = re.findall(r"<code class=\"line[^>]*>(.*?)</code>`", site)
     cells = [
         line.lstrip()
         for row in page.ROWS

@@ -27,7 +27,7 @@ from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 KEY = jax.random.key(3)
 X = draw(5, 6)
-PAGE = " ".join((ROOT / "docs" / "prove.md").read_text().split())
+PAGE = " ".join((ROOT / "docs" / "prove_special.md").read_text().split())
 
 
 def dropped(x: Any, rate: float = 0.3, *, key: Any = KEY, keeps: str = "below", scale: Any = None):
@@ -72,7 +72,7 @@ def test_a_port_with_dropout_passes(net, drop):
 
 
 def test_each_step_repeats_the_mask_of_the_first(net):
-    """All runs of torch during the updates have one mask, as docs/prove.md says."""
+    """All runs of torch during the updates have one mask, as docs/prove_special.md says."""
     masks: list[Any] = []
     phase = ""
 
@@ -113,7 +113,7 @@ def test_a_mask_that_torch_draws_once_may_be_drawn_with_one_key_twice():
 
 
 def test_the_calls_that_the_page_names_are_those_that_are_replaced():
-    """docs/prove.md names each sampler of `jax.random` that can be given torch's numbers."""
+    """The page names each sampler of `jax.random` that can be given torch's numbers."""
     (sentence,) = re.findall(r"\*\*Supported calls\*\* are (.*?), functions", PAGE)
 
     named = set(re.findall(r"`(?:jax\.random\.)?(\w+)`", sentence))
