@@ -148,7 +148,9 @@ class Search:
         value = self.run.values[i]
         if value.call is None or value.data is None or trials.in_place(value):
             return
-        yield from masks.different(self.evidence, self.draw, lambda: self._kept, i)
+        for trial in masks.different(self.evidence, self.draw, lambda: self._kept, i):
+            rows = (row for row, k in enumerate(self.new) if self.spots[k].key == trial.key)
+            yield trial._replace(row=next(rows, None))
         partial = []
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)

@@ -89,8 +89,8 @@ def test_two_masks_are_named_one_after_the_other():
     assert second.cause.startswith("the masks differ in 12 of 60")
 
 
-def test_a_mask_that_depends_on_the_numbers_is_not_compared():
-    """It has other elements on the other draw, so that no one mask replaces it."""
+def test_a_mask_that_depends_on_the_numbers_is_named():
+    """It has other elements on the other draw, where torch is rerun with that mask."""
 
     class Kept(Net):
         def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -99,8 +99,27 @@ def test_a_mask_that_depends_on_the_numbers_is_not_compared():
 
     def other(p: Any, x: Any, lengths: Any) -> Any:
         h = x @ p["q.weight"].T + p["q.bias"]
-        return jnp.where(h < 0.1, 3.0, h)
+        return jnp.where(h < 0.05, 3.0, h)
 
     module = Kept()
     first = prove(module, other, arrays(module), INPUTS).first
-    assert first is not None and "the masks differ" not in first.cause
+    assert first is not None and first.tested
+    assert first.cause.startswith("the masks differ in ") and "of 60 elements: at [" in first.cause
+
+
+def test_a_mask_is_observed_if_a_mistake_without_a_cause_follows():
+    """The outputs differ still, so that the cause is not confirmed."""
+
+    class Sorted(Net):
+        def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+            return torch.special.expit(3 * super().forward(x, lengths))
+
+    def wrong(p: Any, x: Any, lengths: Any) -> Any:
+        y = 3 * port(p, x, lengths, "scores")
+        return jnp.exp(-jnp.exp(jnp.sin(y)))
+
+    module = Sorted()
+    first = prove(module, wrong, arrays(module), INPUTS).first
+    assert first is not None and not first.tested and first.op == "masked_fill"
+    assert first.cause.startswith("the masks differ in 15 of 75 elements")
+    assert first.cause.endswith("reproduces JAX's value here, but not its outputs)")
