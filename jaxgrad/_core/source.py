@@ -55,10 +55,17 @@ def is_written(eqn: jex_core.JaxprEqn) -> bool:
 
 
 def short_line(eqn: jex_core.JaxprEqn) -> str:
-    """Return `source_line` without folder, column and function."""
+    """Return `source_line` without folder, column and function.
+
+    A line of a framework is named with its package, as in `flax/nnx/nn/normalization.py:180`.
+    """
     folder, slash, place = source_line(eqn).partition(" (")[0].rpartition("/")
     file, _, rest = place.partition(":")
-    return f"{short_name(folder + slash + file)}:{rest.partition(':')[0]}" if file else "(no line)"
+    if not file:
+        return "(no line)"
+    path = folder + slash + file
+    name = path.rpartition("site-packages/")[2] if _is_framework(path) else short_name(path)
+    return f"{name}:{rest.partition(':')[0]}"
 
 
 def column(eqn: jex_core.JaxprEqn) -> int | None:

@@ -5,9 +5,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
+from flax import nnx
 from jax import lax
 
-from jaxgrad.parity import Finding
+import jaxgrad.nnx
+from jaxgrad.parity import Finding, prove
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.flow import place
 from jaxgrad.parity.prove.record.jax_side.lines import quoted
@@ -88,3 +91,16 @@ def test_the_line_is_quoted_and_a_change_suggested():
     assert finding.edit.new == "    return lax.sin(x)"
     assert quoted(FINDING, program, key, ("tan", "sin")).edit is None
     assert quoted(FINDING, program, None) == FINDING
+
+
+def test_a_line_of_a_library_is_named_with_its_package_and_not_edited():
+    """A model that consists of flax's own modules has no line of the user's."""
+    module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.LayerNorm(4))
+    rngs = nnx.Rngs(0)
+    port = nnx.Sequential(nnx.Linear(4, 4, rngs=rngs), nnx.LayerNorm(4, rngs=rngs))
+    jaxgrad.nnx.load_state_dict(port, module.state_dict())
+    first = prove(module, port, None, (np.eye(4),)).first
+
+    assert first is not None and first.tested
+    assert first.jax.startswith("flax/nnx/nn/normalization.py:")
+    assert (first.source, first.edit) == ("", None)
