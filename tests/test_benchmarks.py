@@ -198,6 +198,15 @@ def test_the_page_on_costs_quotes_the_optimizers_on_a_gpu():
     assert f"GPT-2 with 124 million parameters take {gpt2['by hand']:.2f} times as long" in page
 
 
+def test_the_readme_quotes_what_a_proof_costs():
+    """The largest ratio of a proof that passes."""
+    rows = results.load(HERE)["proof"]["numbers"]
+    most = max(row["ratio"] for name, row in rows.items() if name.endswith(", pass"))
+    page = " ".join((HERE.parent / "README.md").read_text().split())
+
+    assert f"A proof takes up to {most:.1f} times as long as compiling and running" in page
+
+
 def test_the_page_on_costs_quotes_the_operators():
     """The page has the range and the median of the operators' FLOPs and bytes, and gelu's ratio."""
     rows = results.load(HERE)["functional"]["numbers"]
