@@ -156,7 +156,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(per_label=False),
         about="The mean is not divided by the label lengths.",
-        cause="label lengths|target_lengths",
+        cause="number of its labels|label lengths|target_lengths",
     ),
     Bug(
         "frame_lengths_ignored",
@@ -164,7 +164,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(frames=lambda length: jnp.zeros((BATCH, length))),
         about="The padded frames count.",
-        cause="input_lengths|frame lengths",
+        cause="padding of the log_probs|input_lengths|frame lengths",
     ),
     Bug(
         "carry_stopped",

@@ -261,7 +261,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(valid=jnp.ones_like),
         about="The pooling attends to padding.",
-        cause="torch's masked_fill is missing|mask is (missing|ignored|unused)",
+        cause="the masks differ|torch's masked_fill is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "pooling_axis",
@@ -286,7 +286,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(shrink=identity),
         about="The custom backward function is missing.",
-        cause="times torch's|custom (backward|derivative)",
+        cause="backward of its own|times torch's|custom (backward|derivative)",
     ),
     Bug(
         "shrink_detaches",

@@ -364,7 +364,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(reverse=identity),
         about="The custom backward function is missing.",
-        cause="-2 times torch's|custom (backward|derivative)",
+        cause="backward of its own|-2 times torch's|custom (backward|derivative)",
     ),
     Bug(
         "reversal_scale",
