@@ -100,7 +100,7 @@ class Waivers:
                 raise ProofError(
                     f"accept={{{surface!r}: ...}} names {shown(next(iter(reasons)))}, but no "
                     "update is compared: the forward pass changes nothing, and no optimizer= was "
-                    "given. Pass optimizer=, or remove the waiver"
+                    "given. Pass optimizer=, or remove this pattern"
                 )
         return {
             name: self._settled(judgement, self.reasons[name])
@@ -213,10 +213,10 @@ def _pointless(surface: str, pattern: str, rows: Sequence[Mapping[str, Any]]) ->
     matching = [row["name"] for row in rows if fits(pattern, row["name"])]
     names = list(dict.fromkeys(row["name"] for row in rows))
     if matching:
-        text = f"accept= waives {pattern!r}, but {matching[0]} no longer differs: remove the waiver"
+        text = f"accept= lists {pattern!r}, but {matching[0]} agrees now: remove this pattern"
     elif rows:
         near = paths.nearest(names, [pattern], "names")
-        text = f"accept= waives {pattern!r}, which matches none of the compared values. {near}"
+        text = f"accept= lists {pattern!r}, which matches none of the compared values. {near}"
     else:
-        text = f"accept= waives {pattern!r}, but nothing that matches it differs: remove the waiver"
+        text = f"accept= lists {pattern!r}, but nothing that matches it differs: remove this pattern"
     return Finding(surface, pattern, ACCEPT, text)

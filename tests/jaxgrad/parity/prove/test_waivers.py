@@ -192,7 +192,7 @@ def test_a_known_deviation_of_a_buffer_is_accepted(biased: bool, pattern: str | 
         )
     elif not biased and pattern is not None:
         assert report.first.torch == pattern
-        assert "no longer differs" in report.first.text
+        assert "agrees now: remove this pattern" in report.first.text
         assert "accept= is out of date: updates\n" in str(report)
         assert report.surfaces["updates"].text.endswith("accept= is out of date")
 
@@ -235,7 +235,7 @@ def test_accepted_updates_need_an_update(arguments: dict[str, Any]):
     assert report.verdict == "error"
     assert report.text == (
         "accept={'updates': ...} names 'head.bias', but no update is compared: the forward pass "
-        "changes nothing, and no optimizer= was given. Pass optimizer=, or remove the waiver"
+        "changes nothing, and no optimizer= was given. Pass optimizer=, or remove this pattern"
     )
     wrong = proved(arguments, fn=lambda p, x: 2 * arguments["fn"](p, x), accept=accept)
     assert wrong.verdict == "fail"

@@ -213,7 +213,7 @@ class Dumped:
         self.notes: list[str] = [
             *contents.notes,
             f"torch's results are read from {self.path.name}, so no likely cause is tried by "
-            "rerunning torch",
+            "rerunning torch; to get one, call prove with the module",
         ]
         self.versions: Mapping[str, str] = {"torch": contents.torch}
         self._exact = True
