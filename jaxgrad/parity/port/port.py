@@ -65,6 +65,7 @@ def port(
     targets: tuple[Any, ...] = (),
     scheduler: Callable[[Any], Any] | None = None,
     clip: float | None = None,
+    total: int | None = None,
     style: str = "functions",
     holes: bool = False,
     scan: bool = False,
@@ -94,6 +95,8 @@ def port(
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
             each optimizer step. The functions of a LambdaLR are written for JAX to trace.
         clip: Maximum norm for torch's `clip_grad_norm_`.
+        total: Number of steps of the training run. The proof of the training step compares the
+            schedule of so many steps; by default of as many as torch's scheduler says.
         style: "functions" for one function of a params tree for each class of the module, or "nnx"
             for one flax nnx class, made of the layers of `jaxgrad.nnx`.
         holes: Whether a statement that is refused becomes a function that raises
@@ -138,7 +141,7 @@ def port(
         raise PortError(f"also= needs a list of inputs, as in also=[(x,)], got {kind_of(also)}")
     for number, other in enumerate(also):
         require_tuple(f"also[{number}]", other)
-    recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
+    recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip, total)
     show = progress or silent
     return write_and_prove(
         Request(module, inputs, also, recipe, style, holes, scan, prove, seed, show)

@@ -21,12 +21,15 @@ from jaxgrad.parity.port.proof import step_verifying
 from jaxgrad.parity.port.proof.step_functions import Steps, steps_of_model, steps_of_params
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.record.torch_side import packing
-from jaxgrad.parity.prove.report import Report
+from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.listings import Listing
+from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Finding, Report, Surface
 
 
 FORMAT = 2
 STYLES = ("functions", "nnx")
 STEP = "step"  # the report of the training step
+JUDGED_IN_STEP = "the training step is judged in the proof of train_step"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +67,38 @@ def titled(report: Report, module: str, entry: str, mode: str) -> Report:
     return dataclasses.replace(report, name=f"{module} | {entry} ({mode} mode)")
 
 
+def beside_step(reports: Mapping[str, Report]) -> dict[str, Report]:
+    """Return the reports of a port, those of its modes naming the proof of its training step.
+
+    Each mode is proved without an optimizer, and its report would say that none was given.
+    """
+    return {name: r if name == STEP else _naming_step(r) for name, r in reports.items()}
+
+
+def _naming_step(report: Report) -> Report:
+    updates = report.surfaces.get("updates")
+    if updates is None:
+        return report
+    text = updates.text.replace(NO_STEP, JUDGED_IN_STEP).replace(NO_OPTIMIZER, JUDGED_IN_STEP)
+    surfaces = {**report.surfaces, "updates": dataclasses.replace(updates, text=text)}
+    return dataclasses.replace(report, surfaces=surfaces)
+
+
+def in_file(value: Any, placeholder: str, file: str) -> Any:
+    """Return a report whose places name a file instead of the placeholder of a port's source."""
+    if isinstance(value, str):
+        return value.replace(placeholder, file)
+    if isinstance(value, tuple):
+        return tuple(in_file(x, placeholder, file) for x in value)
+    if isinstance(value, Mapping):
+        return {key: in_file(x, placeholder, file) for key, x in value.items()}
+    if isinstance(value, Report | Surface | Finding | Edit | Listing):
+        names = [field.name for field in dataclasses.fields(value)]
+        new = {name: in_file(getattr(value, name), placeholder, file) for name in names}
+        return dataclasses.replace(value, **new)
+    return value
+
+
 def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
     """Prove a port in each of its modes, and its training step; yield the mode and its report.
 
@@ -86,7 +121,8 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
             loss=pair_for(mode in proof.get("idle", ())), **arguments(fn, params, proof, mode),
         )  # fmt: skip
         module = proof["reports"][mode]["name"].partition(" | ")[0]
-        yield mode, titled(report, module, proof["entry"], mode)
+        report = titled(report, module, proof["entry"], mode)
+        yield mode, beside_step({mode: report})[mode] if proof.get(STEP) else report
     if proof.get(STEP):
         show(STEP)
         yield STEP, step_verifying.verified(_step_proof(files, proof))
