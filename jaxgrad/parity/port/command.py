@@ -149,7 +149,9 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
 def _unproved(output: pathlib.Path, source: str) -> pathlib.Path:
     """Write a port that is not proved beside the file that it would become, and return its path."""
     path = output.with_name(f"{output.stem}.unproved.py")
-    path.write_text(source.replace('"""', '"""NOT PROVED: ', 1), "utf-8")  # each line keeps its number
+    path.write_text(
+        source.replace('"""', '"""NOT PROVED: ', 1), "utf-8"
+    )  # each line keeps its number
     return path
 
 

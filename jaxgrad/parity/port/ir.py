@@ -3,6 +3,7 @@
 A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
 the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Number`,
 the `Key` and the `Part` that an expression is, and `param_paths.of(code)` returns its `Param`.
+A loop and a comprehension carry their `Iterations`.
 """
 
 from __future__ import annotations
@@ -77,6 +78,16 @@ class Number:
     def without_author(self) -> Number:
         """Return the number as it is written where the author's name cannot be used."""
         return dataclasses.replace(self, name_of=None)
+
+
+class Iterations(enum.Enum):
+    """What determines the number of iterations of a Python loop in the port.
+
+    JAX unrolls such a loop: a traced program has the body once for each iteration.
+    """
+
+    CONFIGURATION = "configuration"  # the module, such as its number of layers
+    INPUT = "input"  # the size of an input, such as the length of a sequence
 
 
 @dataclasses.dataclass(frozen=True)

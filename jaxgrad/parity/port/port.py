@@ -9,6 +9,7 @@ except ModuleNotFoundError as _error:
     _text = "jaxgrad.port runs the torch module, and torch is not installed; run: pip install torch"
     raise ModuleNotFoundError(_text, name="torch") from _error
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
@@ -36,7 +37,13 @@ from jaxgrad.parity.port.proof.proofs import proved
 from jaxgrad.parity.port.proof.returned import require_returned
 from jaxgrad.parity.port.proof.step_proofs import step_proved
 from jaxgrad.parity.port.proof.verifying import STYLES, silent
-from jaxgrad.parity.port.source.naming import docstring, named, reading_order, with_shapes
+from jaxgrad.parity.port.source.naming import (
+    docstring,
+    named,
+    reading_order,
+    with_shapes,
+    with_unrolled,
+)
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
@@ -53,6 +60,12 @@ from jaxgrad.parity.port.values.static_inputs import (
     settled,
 )
 from jaxgrad.parity.prove.users import kind_of, not_a_module
+
+
+LEAVE_A_HOLE = (
+    "; or pass holes=True (--holes in the shell): the rest is written, and this statement is left "
+    "as a function to be written by hand"
+)
 
 
 def port(
@@ -184,6 +197,26 @@ def write_and_prove(request: Request) -> Ported:
         PortError: The module cannot be re-expressed, or its port is not proved.
     """
     try:
+        return _as_arrays_or_settings(request)
+    except PortError as error:
+        if request.holes or error.place is None or error.ported is not None:
+            raise
+        if not _can_leave_holes(request):
+            raise
+        raise PortError(f"{error.reason}{LEAVE_A_HOLE}", error.place) from error
+
+
+def _can_leave_holes(request: Request) -> bool:
+    """Return whether the port can be written with the refused statements left open."""
+    with contextlib.suppress(Exception):
+        trial = dataclasses.replace(request, holes=True, prove=False, show=silent)
+        return bool(_as_arrays_or_settings(trial).holes)
+    return False
+
+
+def _as_arrays_or_settings(request: Request) -> Ported:
+    """Write and prove a port; if it is refused, write another with numbers as settings."""
+    try:
         return _with_settings(request, FLAGS)
     except PortError:
         if not has_numbers(request.inputs):
@@ -272,8 +305,10 @@ def _written(
     for function in undocumented:
         if function.name in shapes:
             function.doc = with_shapes(function.doc, shapes[function.name])
+    for function in functions:
+        function.doc = with_unrolled(function.doc, function.node)
     if not shapes:
-        return ported
+        return dataclasses.replace(ported, source=source())
     has_letters = re.search(r"\((\w+, )*[A-Za-z]", " ".join(shapes.values()))
     return dataclasses.replace(ported, source=source(SIZES if has_letters else EXAMPLE))
 
@@ -289,5 +324,7 @@ def _written_as_classes(
     try:
         from jaxgrad.parity.port.nnx.port import port_to_nnx
     except ModuleNotFoundError as error:
-        raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
+        raise PortError(
+            f'style="nnx" needs flax, and {error.name} is not installed; run: pip install flax'
+        ) from None
     return port_to_nnx(module, inputs, recipe, holes=holes, both_arms=both_arms)

@@ -215,7 +215,10 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
         place = run.raised.place if run.raised and run.raised.error is error else None
         if not _is_users(place):
             _require_inputs(run.module, example, training)
-        raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
+        raise PortError(
+            f"this raised {type(error).__name__}: {error}; pass inputs on which the module runs",
+            place,
+        ) from error
     finally:
         run.settings.rewind()
 
@@ -242,6 +245,7 @@ def _require_inputs(module: nn.Module, example: PyTree, training: bool) -> None:
         called = f"{type(module).__name__} called with {count}" + (f" ({shapes})" if shapes else "")
         raise PortError(
             f"inputs=: torch's {called} raised {type(error).__name__}: {first_line(error)}"
+            "; pass inputs that its forward accepts"
         ) from error
 
 

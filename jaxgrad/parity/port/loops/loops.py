@@ -130,7 +130,7 @@ def _match(
         parts = indexing.iterate(value, scope, target)
         pairs = zip(target.elts, parts, strict=True)
         return ast.Tuple([_match(t, v, variables, resolved, scope) for t, v in pairs], ast.Store())
-    raise scope.refuse("this target of a loop is not ported", target)
+    raise scope.refuse("this target of a loop is not ported; use names, or tuples of names", target)
 
 
 def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
@@ -172,7 +172,11 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
 def _range(node: ast.Call, scope: Scope) -> _Sequence:
     args = [scope.run.evaluate(x, scope) for x in node.args]
     if any(isinstance(x, Tensor) for x in args):
-        raise scope.refuse("the number of turns depends on the values of a tensor", node)
+        raise scope.refuse(
+            "the number of turns depends on the values of a tensor"
+            "; loop over a size, and mask the rest",
+            node,
+        )
     numbers = range(*(real_of(x) for x in args))
     fixed = not any(isinstance(x, Size) and not scope.is_index(code_of(x)) for x in args)
     code = syntax.call("range", *(code_of(x) for x in args))

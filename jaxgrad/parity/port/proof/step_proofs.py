@@ -151,7 +151,10 @@ def require_same_steps(
         have = jax.tree.leaves((found, found_state, loss))
         pairs = zip(have, jax.tree.leaves(want), strict=True)
         if not all(np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in pairs):
-            raise PortError("train_step differs from the loss and the optimizer that are proved")
+            raise PortError(
+                "train_step differs from the loss and the optimizer that are proved"
+                "; this is a fault of jaxgrad, please report it"
+            )
 
 
 def _gradients(function: Any, trained: Any, others: Any) -> tuple[Any, Any]:

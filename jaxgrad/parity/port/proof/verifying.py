@@ -19,10 +19,10 @@ from jaxgrad.parity.interop import cast
 from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.proof import step_verifying
 from jaxgrad.parity.port.proof.step_functions import Steps, steps_of_model, steps_of_params
-from jaxgrad.parity.prove.prove import prove
-from jaxgrad.parity.prove.record.torch_side import packing
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
+from jaxgrad.parity.prove.prove import prove
+from jaxgrad.parity.prove.record.torch_side import packing
 from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Finding, Report, Surface
 
 

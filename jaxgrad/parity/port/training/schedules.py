@@ -99,6 +99,7 @@ def _schedule(
     if factory is None:
         raise PortError(
             f"the scheduler {settings.kind.__name__} has no counterpart in jaxgrad.optim"
+            "; use another one, or port without scheduler="
         )
     function, start = f"optim.lr_scheduler.{name}", syntax.literal(lr)
     if settings.kind in COMPOSED:
