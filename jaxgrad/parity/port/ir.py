@@ -3,7 +3,7 @@
 A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
 the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Number`,
 the `Key` and the `Part` that an expression is, and `param_paths.of(code)` returns its `Param`.
-A loop and a comprehension carry their `Iterations`.
+A loop whose number of iterations is a size carries its `Loop`.
 """
 
 from __future__ import annotations
@@ -80,14 +80,20 @@ class Number:
         return dataclasses.replace(self, name_of=None)
 
 
-class Iterations(enum.Enum):
-    """What determines the number of iterations of a Python loop in the port.
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """A loop of the torch program whose number of iterations is computed from a size.
 
-    JAX unrolls such a loop: a traced program has the body once for each iteration.
+    The port has it as a Python loop, which JAX unrolls: a traced program has its body once for each
+    iteration. `Program.growing` has the loops whose number depends on the sizes of the inputs.
+
+    Attributes:
+        file: The file of the torch program.
+        line: The line of the loop.
     """
 
-    CONFIGURATION = "configuration"  # the module, such as its number of layers
-    INPUT = "input"  # the size of an input, such as the length of a sequence
+    file: str
+    line: int
 
 
 @dataclasses.dataclass(frozen=True)

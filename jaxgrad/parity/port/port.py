@@ -306,7 +306,7 @@ def _written(
         if function.name in shapes:
             function.doc = with_shapes(function.doc, shapes[function.name])
     for function in functions:
-        function.doc = with_unrolled(function.doc, function.node)
+        function.doc = with_unrolled(function.doc, function.node, program.growing)
     if not shapes:
         return dataclasses.replace(ported, source=source())
     has_letters = re.search(r"\((\w+, )*[A-Za-z]", " ".join(shapes.values()))

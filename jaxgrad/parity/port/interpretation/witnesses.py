@@ -15,6 +15,7 @@ import numpy as np
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.interpretation.attempts import Interpreted
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source.refusals import Place, PortError
 from jaxgrad.parity.port.values.scope import Run
 
@@ -39,7 +40,7 @@ def with_both_arms(
     answers = _answers(runs)
     if not answers:
         return found, []
-    ways = {name: getattr(runs[0], name) for name in _WAYS}
+    ways = _ways(runs)
     places: dict[Place, PyTree] = {}  # each test of which both arms are tried, with its witness
     for other in resized(inputs):
         with contextlib.suppress(PortError):
@@ -57,6 +58,40 @@ def with_both_arms(
                 break
             return again, list({id(x): x for x in places.values()}.values())
     return found, []
+
+
+def growing_loops(
+    runs: Sequence[Run], inputs: PyTree, interpret: Callable[..., Interpreted]
+) -> frozenset[Loop]:
+    """Return the loops that have another number of iterations on inputs of other sizes.
+
+    Args:
+        runs: The runs on the example inputs.
+        inputs: The example inputs.
+        interpret: Interprets the module on inputs, with fields of the run as keywords.
+    """
+    own, growing = _iterations(runs), set[Loop]()
+    for other in resized(inputs) if own else ():
+        with contextlib.suppress(PortError):
+            given = _iterations(interpret(other, **_ways(runs))[0])
+            growing |= {loop for loop, counts in own.items() if given.get(loop, counts) != counts}
+        if len(growing) == len(own):
+            break
+    return frozenset(growing)
+
+
+def _iterations(runs: Sequence[Run]) -> dict[Loop, set[int]]:
+    """Return how often each loop over a size iterates, in all runs."""
+    found: dict[Loop, set[int]] = {}
+    for run in runs:
+        for loop, counts in run.loops.items():
+            found.setdefault(loop, set()).update(counts)
+    return found
+
+
+def _ways(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the fields that say how the runs interpret the module."""
+    return {name: getattr(runs[0], name) for name in _WAYS}
 
 
 def _answers(runs: Sequence[Run]) -> dict[Place, set[bool]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing, submodules
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
@@ -88,6 +89,16 @@ def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
         code = sequence.code if _are_lists(target, element) else None
         found.append(Turn(variables, resolved, code, pattern, sequence.lengths))
     return found
+
+
+def recorded(around: list[Turn], node: ast.AST, scope: Scope) -> Loop | None:
+    """Record how often a loop iterates, and return the loop if a size determines it."""
+    if not around or around[0].fixed:
+        return None
+    place = scope.place(node)
+    loop = Loop(place.file, place.line)
+    scope.run.loops.setdefault(loop, set()).add(len(around))
+    return loop
 
 
 def _are_lists(target: ast.expr, value: Value) -> bool:

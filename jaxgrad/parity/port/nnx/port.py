@@ -61,9 +61,9 @@ def port_to_nnx(
     own = [w for w in functions if w not in after]
     model = write_model(module, own, classes.sequences, program.constants)
     for part in model.parts:
-        part.doc = with_unrolled(part.doc or docstring(part, module), part.node)
-    for part in after:
-        part.doc = with_unrolled(part.doc, part.node)
+        part.doc = part.doc or docstring(part, module)
+    for part in (*model.parts, *after):
+        part.doc = with_unrolled(part.doc, part.node, program.growing)
     notes = [*program.notes, *note_of(holes_of(model.parts))]
     deviations = deviations_of(functions)
 

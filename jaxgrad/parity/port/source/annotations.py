@@ -20,7 +20,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Iterations, Key, Number, Part
+from jaxgrad.parity.port.ir import Key, Loop, Number, Part
 
 
 class _OfNode:
@@ -56,9 +56,10 @@ class StatementAnnotations(_OfNode):
     # by `loops/scans`.
     uniform: bool = False
 
-    # What determines the number of iterations of a `for`. Set by `loops/loop_statements`; the
-    # docstring of the function names the loops that grow with an input (`source/naming`).
-    iterations: Iterations = Iterations.CONFIGURATION
+    # The loop of the torch program that a `for` is, if its number of iterations is computed from a
+    # size. Set by `loops/loop_statements`; the docstring of the function names the loops that grow
+    # with an input (`source/naming`).
+    loop: Loop | None = None
 
     # Whether the statement names a value that has no name in the torch program. Set by `Scope.once`
     # and `merging/variants`; `finish/names` then looks for a better name.
@@ -114,9 +115,9 @@ class ExpressionAnnotations(_OfNode):
     # hands it to the value.
     counted: bool = False
 
-    # What determines the number of iterations of a comprehension that computes arrays. Set by
-    # `loops/comprehensions`, read as that of a `for` is.
-    iterations: Iterations = Iterations.CONFIGURATION
+    # The loop of the torch program that a comprehension of arrays is, if its number of elements is
+    # computed from a size. Set by `loops/comprehensions`, read as that of a `for` is.
+    loop: Loop | None = None
 
     # What is written for this list where it is assigned to a fixed number of variables. Set by
     # `rules/joins`, read by `statements/assignments`.

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port.ir import Iterations
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.line_breaks import WIDTH
@@ -228,20 +228,20 @@ def with_shapes(doc: str, shapes: str) -> str:
     return "\n\n".join([*about, line] if fits else [*about, place, f"{shapes}."])
 
 
-def with_unrolled(doc: str, node: ast.AST) -> str:
+def with_unrolled(doc: str, node: ast.AST, growing: Collection[Loop]) -> str:
     """Return a docstring that names the loops whose number of iterations depends on an input.
 
     Args:
         doc: The docstring of a function or class.
         node: Its definition, as it is written.
+        growing: The loops of the torch program with such a number.
     """
     heads: list[str] = []
     for inner in ast.walk(node):
-        if isinstance(inner, ast.For) and on_statement(inner).iterations is Iterations.INPUT:
+        if isinstance(inner, ast.For) and on_statement(inner).loop in growing:
             heads.append(_head(inner))
-        elif isinstance(inner, ast.ListComp):
-            if on_expression(inner).iterations is Iterations.INPUT:
-                heads.append(_head(inner.generators[0]))
+        elif isinstance(inner, ast.ListComp) and on_expression(inner).loop in growing:
+            heads.append(_head(inner.generators[0]))
     if not heads:
         return doc
     listed = " and ".join(f"`{head}`" for head in dict.fromkeys(heads))
