@@ -36,7 +36,7 @@ from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proofs import proved
 from jaxgrad.parity.port.proof.returned import require_returned
 from jaxgrad.parity.port.proof.step_proofs import step_proved
-from jaxgrad.parity.port.proof.verifying import STYLES, silent
+from jaxgrad.parity.port.proof.verifying import STYLES, beside_step, silent
 from jaxgrad.parity.port.source.naming import (
     docstring,
     named,
@@ -63,8 +63,8 @@ from jaxgrad.parity.prove.users import kind_of, not_a_module
 
 
 LEAVE_A_HOLE = (
-    "; or pass holes=True (--holes in the shell): the rest is written, and this statement is left "
-    "as a function to be written by hand"
+    "; or pass holes=True (--holes in the shell): the rest is written, and this statement, or the "
+    "call around it, is left as a function to be written by hand"
 )
 
 
@@ -108,8 +108,8 @@ def port(
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
             each optimizer step. The functions of a LambdaLR are written for JAX to trace.
         clip: Maximum norm for torch's `clip_grad_norm_`.
-        total: Number of steps of the training run. The proof of the training step compares the
-            schedule of so many steps; by default of as many as torch's scheduler says.
+        total: Number of steps of the training run, over which the proof of the training step
+            compares the schedule; by default what torch's scheduler says.
         style: "functions" for one function of a params tree for each class of the module, or "nnx"
             for one flax nnx class, made of the layers of `jaxgrad.nnx`.
         holes: Whether a statement that is refused becomes a function that raises
@@ -244,8 +244,10 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
             if not ported.witnesses:
                 raise
             return _with_settings(request, kinds, both_arms=False)
-        if recipe is None or ported.holes:
+        if recipe is None:
             return ported
+        if ported.holes:
+            return dataclasses.replace(ported, reports=beside_step(ported.reports))
         return step_proved(ported, recipe, given, request.seed, show)
 
 

@@ -30,6 +30,7 @@ FORMAT = 2
 STYLES = ("functions", "nnx")
 STEP = "step"  # the report of the training step
 JUDGED_IN_STEP = "the training step is judged in the proof of train_step"
+NOT_JUDGED = "train_step was not proved"  # because the port has holes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,18 +69,19 @@ def titled(report: Report, module: str, entry: str, mode: str) -> Report:
 
 
 def beside_step(reports: Mapping[str, Report]) -> dict[str, Report]:
-    """Return the reports of a port, those of its modes naming the proof of its training step.
+    """Return the reports of a port with a training step; those of its modes say where it is judged.
 
-    Each mode is proved without an optimizer, and its report would say that none was given.
+    Each mode is proved without an optimizer, so that its report says that none was given.
     """
-    return {name: r if name == STEP else _naming_step(r) for name, r in reports.items()}
+    where = JUDGED_IN_STEP if STEP in reports else NOT_JUDGED
+    return {name: r if name == STEP else _with_step(r, where) for name, r in reports.items()}
 
 
-def _naming_step(report: Report) -> Report:
+def _with_step(report: Report, where: str) -> Report:
     updates = report.surfaces.get("updates")
     if updates is None:
         return report
-    text = updates.text.replace(NO_STEP, JUDGED_IN_STEP).replace(NO_OPTIMIZER, JUDGED_IN_STEP)
+    text = updates.text.replace(NO_STEP, where).replace(NO_OPTIMIZER, where)
     surfaces = {**report.surfaces, "updates": dataclasses.replace(updates, text=text)}
     return dataclasses.replace(report, surfaces=surfaces)
 
@@ -115,6 +117,8 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
     with np.load(files.params) as arrays:
         params = _filled(proof["params"], arrays)
     arguments = _of_classes if proof["style"] == "nnx" else _of_functions
+    where = NOT_JUDGED if unproved_step(files, proof) else ""
+    where = JUDGED_IN_STEP if proof.get(STEP) else where
     for mode in proof["modes"]:
         report = prove(
             files.dump(mode), progress=prefixed(mode, show),
@@ -122,7 +126,9 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
         )  # fmt: skip
         module = proof["reports"][mode]["name"].partition(" | ")[0]
         report = titled(report, module, proof["entry"], mode)
-        yield mode, beside_step({mode: report})[mode] if proof.get(STEP) else report
+        if where:
+            report = _with_step(report, where)
+        yield mode, report
     if proof.get(STEP):
         show(STEP)
         yield STEP, step_verifying.verified(_step_proof(files, proof))

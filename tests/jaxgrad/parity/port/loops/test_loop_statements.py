@@ -122,7 +122,7 @@ class OverTime(nn.Module):
             h = h * power
         for part in h.split(2, dim=1):
             h = h + part.sum()
-        h = h + sum([row.square() for row in x.unbind(1)]).sum()
+        h = h + torch.stack([row.square() for row in x.unbind(1)]).sum()
         return (h - y[:, :4]).square().mean()
 
 

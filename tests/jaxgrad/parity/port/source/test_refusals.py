@@ -43,7 +43,8 @@ def text_of(node: ast.expr) -> str:
         return ""
     parts: list[Any] = node.values
     return "".join(
-        x.value if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}" for x in parts
+        str(x.value) if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}"
+        for x in parts
     )
 
 
