@@ -63,8 +63,8 @@ from jaxgrad.parity.prove.users import kind_of, not_a_module
 
 
 LEAVE_A_HOLE = (
-    "; or pass holes=True (--holes in the shell): the rest is written, and this statement, or the "
-    "call around it, is left as a function to be written by hand"
+    "; or pass holes=True (--holes in the shell), and write this statement, or the call around it, "
+    "by hand"
 )
 
 

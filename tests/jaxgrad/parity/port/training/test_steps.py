@@ -211,7 +211,6 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
             dict(optimizer=lambda model: model.missing.parameters()),
             "optimizer=: the torch factory raised AttributeError .*list of parameters",
         ),
-        (dict(total=0), "total= needs a positive number of steps, got 0"),
         (dict(clip="1"), "clip= needs a maximum norm, got str"),
         (dict(optimizer=lambda ps: torch.optim.SGD(ps[:1], lr=0.1)), "does not have inner.bias"),
         (dict(optimizer=torch.optim.LBFGS), "evaluates the loss several times"),
@@ -219,6 +218,7 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
             dict(scheduler=lr_scheduler.ReduceLROnPlateau),
             "ReduceLROnPlateau reads a metric after each epoch",
         ),
+        (dict(total=0), "total= needs a positive number of steps, got 0"),
     ],
 )
 def test_a_training_loop_that_cannot_be_written_is_refused(options, reason):
