@@ -29,6 +29,8 @@ _OF_A_STEP = {
     "targets": "a function of the same file that returns the tuple of the example targets",
     "scheduler": "a function of the same file from the optimizer to torch's scheduler",
     "clip": "the maximum norm of the gradients for torch's clip_grad_norm_",
+    "total": "the number of steps of the training run, whose schedule is compared; by default what "
+    "torch's scheduler says",
 }
 _HOLES = (
     "write a function to be completed by hand for each refused statement; a mode that calls one "
@@ -66,6 +68,7 @@ def _port_parser() -> argparse.ArgumentParser:
     for option in ("loss", "targets", "scheduler"):
         add(f"--{option}", metavar="NAME", help=_OF_A_STEP[option])
     add("--clip", type=float, metavar="NORM", help=_OF_A_STEP["clip"])
+    add("--total", type=int, metavar="STEPS", help=_OF_A_STEP["total"])
     add(
         "--style",
         choices=verifying.STYLES,
@@ -123,9 +126,12 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{output} is not written") from None
     except jaxgrad.parity.PortError as error:
-        if error.ported is not None:
-            print(f"{_unproved(output, error.ported.source)}: the port, which is not proved")
-        raise
+        if error.ported is None:
+            raise
+        path = _unproved(output, error.ported.source)
+        print(f"{path}: the port, which is not proved")
+        reason = error.reason.replace(error.ported.placeholder, path.name)
+        raise jaxgrad.parity.PortError(reason, error.place, error.ported) from None
     progress("save")
     try:
         ported.write(output)
@@ -137,15 +143,15 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     print(f"beside it, for `verify`: {', '.join(path.name for path in beside)}")
     for hole in ported.holes:
         print(hole)
-    yield from ported.reports.values()
+    yield from ported.reports_in(output).values()
 
 
 def _unproved(output: pathlib.Path, source: str) -> pathlib.Path:
     """Write a port that is not proved beside the file that it would become, and return its path."""
     path = output.with_name(f"{output.stem}.unproved.py")
     path.write_text(
-        f"# This port is NOT PROVED. It was to become {output.name}.\n{source}", "utf-8"
-    )
+        source.replace('"""', '"""NOT PROVED: ', 1), "utf-8"
+    )  # each line keeps its number
     return path
 
 
@@ -176,7 +182,8 @@ def _training_step(
     step = {key: named(functions, file, name) for key, name in names.items() if name is not None}
     if "targets" in step:
         step["targets"] = step["targets"]()
-    return step if options.clip is None else {**step, "clip": options.clip}
+    given = {key: getattr(options, key) for key in ("clip", "total")}
+    return step | {key: value for key, value in given.items() if value is not None}
 
 
 def _verify_parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
 the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Number`,
 the `Key` and the `Part` that an expression is, and `param_paths.of(code)` returns its `Param`.
+A loop whose number of iterations is a size carries its `Loop`.
 """
 
 from __future__ import annotations
@@ -77,6 +78,22 @@ class Number:
     def without_author(self) -> Number:
         """Return the number as it is written where the author's name cannot be used."""
         return dataclasses.replace(self, name_of=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """A loop of the torch program whose number of iterations is computed from a size.
+
+    The port has it as a Python loop, which JAX unrolls: a traced program has its body once for each
+    iteration. `Program.growing` has the loops whose number depends on the sizes of the inputs.
+
+    Attributes:
+        file: The file of the torch program.
+        line: The line of the loop.
+    """
+
+    file: str
+    line: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ except ModuleNotFoundError as _error:
     _text = "jaxgrad.port runs the torch module, and torch is not installed; run: pip install torch"
     raise ModuleNotFoundError(_text, name="torch") from _error
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
@@ -35,8 +36,14 @@ from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proofs import proved
 from jaxgrad.parity.port.proof.returned import require_returned
 from jaxgrad.parity.port.proof.step_proofs import step_proved
-from jaxgrad.parity.port.proof.verifying import STYLES, silent
-from jaxgrad.parity.port.source.naming import docstring, named, reading_order, with_shapes
+from jaxgrad.parity.port.proof.verifying import STYLES, beside_step, silent
+from jaxgrad.parity.port.source.naming import (
+    docstring,
+    named,
+    reading_order,
+    with_shapes,
+    with_unrolled,
+)
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
@@ -55,6 +62,12 @@ from jaxgrad.parity.port.values.static_inputs import (
 from jaxgrad.parity.prove.users import kind_of, not_a_module
 
 
+LEAVE_A_HOLE = (
+    "; or pass holes=True (--holes in the shell), and write this statement, or the call around it, "
+    "by hand"
+)
+
+
 def port(
     module: nn.Module,
     inputs: PyTree,
@@ -65,6 +78,7 @@ def port(
     targets: tuple[Any, ...] = (),
     scheduler: Callable[[Any], Any] | None = None,
     clip: float | None = None,
+    total: int | None = None,
     style: str = "functions",
     holes: bool = False,
     scan: bool = False,
@@ -94,6 +108,8 @@ def port(
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
             each optimizer step. The functions of a LambdaLR are written for JAX to trace.
         clip: Maximum norm for torch's `clip_grad_norm_`.
+        total: Number of steps of the training run, over which the proof of the training step
+            compares the schedule; by default what torch's scheduler says.
         style: "functions" for one function of a params tree for each class of the module, or "nnx"
             for one flax nnx class, made of the layers of `jaxgrad.nnx`.
         holes: Whether a statement that is refused becomes a function that raises
@@ -138,7 +154,7 @@ def port(
         raise PortError(f"also= needs a list of inputs, as in also=[(x,)], got {kind_of(also)}")
     for number, other in enumerate(also):
         require_tuple(f"also[{number}]", other)
-    recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
+    recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip, total)
     show = progress or silent
     return write_and_prove(
         Request(module, inputs, also, recipe, style, holes, scan, prove, seed, show)
@@ -181,6 +197,26 @@ def write_and_prove(request: Request) -> Ported:
         PortError: The module cannot be re-expressed, or its port is not proved.
     """
     try:
+        return _as_arrays_or_settings(request)
+    except PortError as error:
+        if request.holes or error.place is None or error.ported is not None:
+            raise
+        if not _can_leave_holes(request):
+            raise
+        raise PortError(f"{error.reason}{LEAVE_A_HOLE}", error.place) from error
+
+
+def _can_leave_holes(request: Request) -> bool:
+    """Return whether the port can be written with the refused statements left open."""
+    with contextlib.suppress(Exception):
+        trial = dataclasses.replace(request, holes=True, prove=False, show=silent)
+        return bool(_as_arrays_or_settings(trial).holes)
+    return False
+
+
+def _as_arrays_or_settings(request: Request) -> Ported:
+    """Write and prove a port; if it is refused, write another with numbers as settings."""
+    try:
         return _with_settings(request, FLAGS)
     except PortError:
         if not has_numbers(request.inputs):
@@ -208,8 +244,10 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
             if not ported.witnesses:
                 raise
             return _with_settings(request, kinds, both_arms=False)
-        if recipe is None or ported.holes:
+        if recipe is None:
             return ported
+        if ported.holes:
+            return dataclasses.replace(ported, reports=beside_step(ported.reports))
         return step_proved(ported, recipe, given, request.seed, show)
 
 
@@ -269,8 +307,10 @@ def _written(
     for function in undocumented:
         if function.name in shapes:
             function.doc = with_shapes(function.doc, shapes[function.name])
+    for function in functions:
+        function.doc = with_unrolled(function.doc, function.node, program.growing)
     if not shapes:
-        return ported
+        return dataclasses.replace(ported, source=source())
     has_letters = re.search(r"\((\w+, )*[A-Za-z]", " ".join(shapes.values()))
     return dataclasses.replace(ported, source=source(SIZES if has_letters else EXAMPLE))
 
@@ -286,5 +326,7 @@ def _written_as_classes(
     try:
         from jaxgrad.parity.port.nnx.port import port_to_nnx
     except ModuleNotFoundError as error:
-        raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
+        raise PortError(
+            f'style="nnx" needs flax, and {error.name} is not installed; run: pip install flax'
+        ) from None
     return port_to_nnx(module, inputs, recipe, holes=holes, both_arms=both_arms)

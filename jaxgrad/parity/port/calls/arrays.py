@@ -71,7 +71,11 @@ def call_method(
     """
     given = [*args, *keywords.values()]
     if not all(map(_is_sized, given)):
-        raise scope.refuse(f"`.{name}()` of a number that depends on shapes, with a tensor", node)
+        raise scope.refuse(
+            f"`.{name}()` of a number that depends on shapes, with a tensor"
+            "; write it with operators",
+            node,
+        )
     options = {k: real_of(v) for k, v in keywords.items()}
     real = getattr(owner.real, name)(*map(real_of, args), **options)
     method = syntax.attribute(code_of(owner), name)

@@ -138,7 +138,9 @@ def _abs(site: CallSite) -> Value:
 
 def _text(site: CallSite) -> Value:
     if any(isinstance(x, Tensor) for x in site.args):
-        raise site.refuse("str() of a tensor depends on its values")
+        raise site.refuse(
+            "str() of a tensor depends on its values; leave the text out of the module"
+        )
     return Folded(str(*(pinned(x, site.scope, site.node) for x in site.args)))
 
 
@@ -213,7 +215,10 @@ def _slice(site: CallSite) -> Value:
     """Return `slice(a, b)`, whose bounds may be sizes."""
     parts = [Folded(None), *site.args] if len(site.args) == 1 else site.args
     if any(isinstance(x, Tensor) for x in parts):
-        raise site.refuse("a slice bound that is a tensor has no fixed size in JAX")
+        raise site.refuse(
+            "a slice bound that is a tensor has no fixed size in JAX"
+            "; pass the bound as a number, or mask the rest with torch.where"
+        )
     real = slice(*map(real_of, parts))
     if not any(map(is_dynamic, parts)):
         return Folded(real)

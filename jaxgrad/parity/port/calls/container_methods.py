@@ -65,7 +65,9 @@ def call_method(
         return Folded(None)
     if name == "copy":
         return Fields(owner.real, None, {k: owner.at(k) for k in owner.fields})
-    raise scope.refuse(f"the method {name!r} of a dict is not ported", node)
+    raise scope.refuse(
+        f"the method {name!r} of a dict is not ported; index the dict, or loop over its items", node
+    )
 
 
 _CHANGES = ("append", "extend", "insert", "reverse", "pop", "update", "add", "setdefault")

@@ -40,14 +40,22 @@ def call(
     """
     label = gradient.transform.__name__
     if keywords or not all(isinstance(x, Tensor) for x in args):
-        raise scope.refuse(f"torch.func.{label} over arguments that are not tensors", node)
+        raise scope.refuse(
+            f"torch.func.{label} over arguments that are not tensors"
+            "; name the tensors with argnums=",
+            node,
+        )
     written: list[ast.expr] = []
 
     def body(*parts: torch.Tensor) -> torch.Tensor:
         names = [f"x{n}" if n else "x" for n in range(len(parts))]
         code, result = hooks.traced(gradient.function, list(parts), names, "value", scope, node)
         if not isinstance(result, Tensor):
-            raise scope.refuse(f"torch.func.{label} of what does not return one tensor", node)
+            raise scope.refuse(
+                f"torch.func.{label} of what does not return one tensor"
+                "; return one tensor from the function",
+                node,
+            )
         written[:] = [code]
         return result.real
 

@@ -25,7 +25,10 @@ def functional_call(site: CallSite) -> Value:
     given = dict(zip(names, site.args, strict=False)) | site.keywords
     module, tensors = given["module"], _tensors(given[names[1]], site)
     if not isinstance(module, Module):
-        raise site.refuse("functional_call of something that is not a module of this module")
+        raise site.refuse(
+            "functional_call of something that is not a module of this module"
+            "; pass the module itself or one of its submodules"
+        )
     code = _params(module, tensors)
     if not isinstance(code, ast.Call) and site.scope.run.classes is not None:
         raise site.refuse(
@@ -57,7 +60,10 @@ def _tensors(value: Value, site: CallSite) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for part in parts:
         if not isinstance(part, Fields):
-            raise site.refuse("functional_call takes a dict of tensors by their paths")
+            raise site.refuse(
+                "functional_call takes a dict of tensors by their paths"
+                "; write the dict with those paths as its keys"
+            )
         for path in part.fields:
             one = part.fields[path] if _is_stopped(part.fields[path]) else part.at(path)
             assert isinstance(one, Tensor)

@@ -44,7 +44,10 @@ def checkpoint(site: CallSite) -> Value:
             "pass; port it without checkpoint"
         )
     if not tensors_in(result):
-        raise site.refuse("checkpoint of something that is not a function or a module of its own")
+        raise site.refuse(
+            "checkpoint of something that is not a function or a module of its own"
+            "; pass a function or a submodule that returns tensors"
+        )
     return _recomputed(result, rest, body, scope)
 
 

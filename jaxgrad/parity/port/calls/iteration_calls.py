@@ -93,7 +93,10 @@ def _quantified(kind: Any) -> Special:
     def ask(site: CallSite) -> Value:
         values = indexing.elements(site.args[0], site.scope, site.node)
         if any(isinstance(x, Tensor) for x in values):
-            raise site.refuse(f"{kind.__name__}() of tensors depends on their values")
+            raise site.refuse(
+                f"{kind.__name__}() of tensors depends on their values"
+                "; stack them and use the tensor's own method"
+            )
         real = kind(map(real_of, values))
         if any(map(depends_on_sizes, values)):
             return Size(real, syntax.call(kind.__name__, code_of(site.args[0])))
@@ -141,7 +144,9 @@ def _reduce(site: CallSite) -> Value:
     function, sequence, *start = site.args
     values = [*start, *indexing.iterate(_named(sequence, site), site.scope, site.node)]
     if not values:
-        raise site.refuse("reduce of an empty sequence without a start")
+        raise site.refuse(
+            "reduce of an empty sequence without a start; pass a start as its third argument"
+        )
     total, *rest = values
     for value in rest:
         total = site.scope.run.call(function, [total, value], {}, site.scope, site.node)
@@ -161,7 +166,7 @@ def _next(site: CallSite) -> Value:
         raise site.refuse("`next` of an iterator that has a name; write the values out")
     found = indexing.iterate(values, site.scope, site.node)
     if not found and not default:
-        raise site.refuse("`next` of an empty sequence")
+        raise site.refuse("`next` of an empty sequence; pass a default as its second argument")
     return (found or default)[0]
 
 
@@ -188,7 +193,9 @@ def _divmod(site: CallSite) -> Value:
 def _range(site: CallSite) -> Value:
     """Return `range(...)`, whose length is computed if it depends on a size."""
     if any(isinstance(x, Tensor) for x in site.args):
-        raise site.refuse("a range that depends on the values of a tensor")
+        raise site.refuse(
+            "a range that depends on the values of a tensor; loop over a size, and mask the rest"
+        )
     numbers = range(*map(real_of, site.args))
     if not any(map(depends_on_sizes, site.args)):
         return Folded(numbers)
@@ -217,7 +224,10 @@ def _combined(function: Any) -> Special:
         keywords = {k: v if k == "fillvalue" else real_of(v) for k, v in site.keywords.items()}
         rows = list(itertools.islice(function(*given, **keywords), LONGEST))
         if len(rows) == LONGEST:
-            raise site.refuse(f"{function.__name__} of more than {LONGEST} elements")
+            raise site.refuse(
+                f"{function.__name__} of more than {LONGEST} elements"
+                "; use operators on the whole tensor"
+            )
         made: list[Value] = [
             Items(tuple, None, list(x)) if isinstance(x, tuple) else x for x in rows
         ]

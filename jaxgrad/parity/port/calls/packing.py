@@ -23,7 +23,9 @@ def pack(site: CallSite) -> Value:
     given = _arguments(rnn.pack_padded_sequence, site)
     source, lengths = given["input"], given["lengths"]
     if not isinstance(source, Tensor):
-        raise site.refuse("pack_padded_sequence of something that is not a tensor")
+        raise site.refuse(
+            "pack_padded_sequence of something that is not a tensor; pass a padded tensor"
+        )
     real = rnn.pack_padded_sequence(**{name: real_of(x) for name, x in given.items()})
     first = bool(real_of(given.get("batch_first", Folded(False))))
     steps = source.real.shape[1 if first else 0]
@@ -40,7 +42,10 @@ def pad(site: CallSite) -> Value:
     given = _arguments(rnn.pad_packed_sequence, site)
     packed, scope = given["sequence"], site.scope
     if not isinstance(packed, Packed):
-        raise site.refuse("pad_packed_sequence of what pack_padded_sequence has not made")
+        raise site.refuse(
+            "pad_packed_sequence of what pack_padded_sequence has not made"
+            "; pad in the function that packs"
+        )
     real, lengths = rnn.pad_packed_sequence(**{name: real_of(x) for name, x in given.items()})
     first = bool(real_of(given.get("batch_first", Folded(False))))
     if real.shape[1 if first else 0] != packed.steps:

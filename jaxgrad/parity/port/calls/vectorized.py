@@ -53,7 +53,10 @@ def call(
         names = [f"x{n}" for n in range(len(slices))]
         code, result = hooks.traced(mapped.function, list(slices), names, "function", scope, node)
         if not isinstance(result, Tensor):
-            raise scope.refuse("vmap of a function that does not return one tensor", node)
+            raise scope.refuse(
+                "vmap of a function that does not return one tensor; return one tensor from it",
+                node,
+            )
         written[:] = [code]
         return result.real
 

@@ -49,7 +49,11 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
     if is_size:
         return size(real, ast.BinOp(code_of(left), op, code_of(right)), left, right)
     if isinstance(real, torch.Tensor):
-        raise scope.refuse("a tensor that is made of constants in an operator", node)
+        raise scope.refuse(
+            "a tensor that is made of constants in an operator"
+            "; register it as a buffer, and read it there",
+            node,
+        )
     return computed(real, lambda a, b: ast.BinOp(a, op, b), left, right)
 
 

@@ -56,7 +56,9 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(value, Size) and (name in _OF_NUMBERS or hasattr(value.real, "dtype")):
         return _of_sized(value, name)
     if isinstance(value, Size):
-        raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
+        raise scope.refuse(
+            f"`.{name}` of a number that depends on shapes; use the number itself", node
+        )
     if isinstance(value, Method) and name == "__func__":
         return Folded(value.real)
     stored = made_objects.read(value, name, scope, node) if isinstance(value, Folded) else None
@@ -158,7 +160,9 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
         if name in getattr(module, "parametrizations", ()) and _is_layer(value, scope):
             return _computed(value, name, scope)
         if static.fget is None:
-            raise scope.refuse(f"the property {name!r} cannot be read", node)
+            raise scope.refuse(
+                f"the property {name!r} cannot be read; compute its value in a method", node
+            )
         return scope.run.call(Method(static.fget, None, value), [], {}, scope, node)
     found = getattr(module, name)
     if isinstance(found, types.MethodType) and found.__self__ is module:
@@ -208,7 +212,9 @@ def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
             return Method(found, None, value.owner, kind)
     if is_object and name == "__init__":
         return Folded(_nothing)
-    raise scope.refuse(f"super() has no method {name!r}", node)
+    raise scope.refuse(
+        f"super() has no method {name!r}; call a method that a base class defines", node
+    )
 
 
 def _nothing(*_: Any, **__: Any) -> None: ...
@@ -251,7 +257,10 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
     if callable(found):
         return TensorMethod(name, None, value)
     if isinstance(found, torch.Tensor):
-        raise scope.refuse(f"the tensor attribute {name!r} is not ported", node)
+        raise scope.refuse(
+            f"the tensor attribute {name!r} is not ported; compute it with a function of torch",
+            node,
+        )
     return Folded(found)
 
 

@@ -86,7 +86,7 @@ def comparison(node: ast.Compare, scope: Scope) -> Value:
         pairs = zip([left, *rights[:-1]], node.ops, rights, strict=True)
         parts = [_compared(a, op, b, scope, node) for a, op, b in pairs]
         if any(isinstance(x, Tensor) for x in parts):
-            raise scope.refuse("a chained comparison of tensors", node)
+            raise scope.refuse("a chained comparison of tensors; join two comparisons with &", node)
         return _all(parts)
     return _compared(left, node.ops[0], scope.run.evaluate(node.comparators[0], scope), scope, node)
 
@@ -112,7 +112,9 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
             return Folded((pinned(left, scope, node) in right.fields) == isinstance(op, ast.In))
         keys = real_of(right)
         if isinstance(left, Tensor):
-            raise scope.refuse("`in` on a tensor depends on its values", node)
+            raise scope.refuse(
+                "`in` on a tensor depends on its values; write (tensor == value).any()", node
+            )
         answer = (real_of(left) in keys) == isinstance(op, ast.In)
         if depends_on_sizes(left) or depends_on_sizes(right):
             try:
@@ -174,7 +176,10 @@ def _by_size(node: ast.IfExp, test: Size, scope: Scope) -> Value:
             raise scope.refuse(f"the other side cannot be written: {error}", node.test) from None
         right = scope.run.evaluate(taken, scope)
     if statements or not are_alike(left, right):
-        raise scope.refuse("the two sides are not expressions of one kind", node.test)
+        raise scope.refuse(
+            "the two sides are not expressions of one kind; write it as an `if` statement",
+            node.test,
+        )
     if are_one_number(right, left):
         return right
     sides = (right, left) if test.real else (left, right)

@@ -52,7 +52,7 @@ def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
     if isinstance(value, Module):
         return _of_modules(value, key, scope, node)
     if isinstance(value, Size):
-        raise scope.refuse("an element of a number", node)
+        raise scope.refuse("an element of a number; use the number itself", node)
     return constant_value(value.real[real], getattr(value, "origin", ""), scope)
 
 
@@ -98,7 +98,7 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
     if name not in value.real._modules:
         if isinstance(value.real, nn.ParameterList | nn.ParameterDict):
             return read(value, str(key), scope, node)
-        raise scope.refuse(f"there is no module {key!r}", node)
+        raise scope.refuse(f"there is no module {key!r}; use a key that the container has", node)
     found = child(value, name)
     if isinstance(place, Size) and is_numbered(value.real) and not scope.run.numbered:
         code = ast.Subscript(code_of(value), code_of(place), ast.Load())

@@ -94,7 +94,10 @@ def unary(op: ast.unaryop, value: Tensor) -> Tensor:
 def compare(op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Tensor:
     real = _COMPARE[type(op)](real_of(left), real_of(right))
     if not isinstance(real, torch.Tensor):
-        raise scope.refuse("a comparison of a tensor with something that is not a number")
+        raise scope.refuse(
+            "a comparison of a tensor with something that is not a number"
+            "; compare it with a number or a tensor"
+        )
     return Tensor(real, ast.Compare(code_of(left), [op], [code_of(right)]))
 
 

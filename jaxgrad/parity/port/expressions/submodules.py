@@ -20,13 +20,17 @@ def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -
             return _at(Module(module, param_paths.params()), "")
         raise scope.refuse(
             f"{type(module).__name__} is not a submodule of the module that is ported"
+            "; assign it to an attribute of that module, before porting"
         )
     if owner is None and isinstance(scope.module, Module):
         owner = scope.module
     prefix = f"{owner.path}." if owner is not None and owner.path else ""
     inside = path.removeprefix(prefix) if path.startswith(prefix) else _path_inside(owner, module)
     if owner is None or inside is None:
-        reason = f"the module {path!r} is reached otherwise than as an attribute of its parent"
+        reason = (
+            f"the module {path!r} is reached otherwise than as an attribute of its parent; call "
+            "it in a method of its parent"
+        )
         if scope.code is not None and scope.module is None:
             raise OutOfReach(reason, scope.place(), scope.code)
         raise scope.refuse(reason)

@@ -120,6 +120,7 @@ class _Named:
         pair = ast.Tuple([target, draws.target(keys[0])], ast.Store())
         new = ast.For(pair, syntax.call("zip", loop.iter, call), loop.body, loop.orelse)
         on_statement(new).comments = on_statement(loop).comments
+        on_statement(new).loop = on_statement(loop).loop
         return new
 
 

@@ -45,7 +45,9 @@ def apply(
 ) -> Value:
     """Interpret `Function.apply(...)`: both of its passes are written in a class."""
     if keywords:
-        raise scope.refuse(f"{kind.__name__}.apply() takes no keyword arguments", node)
+        raise scope.refuse(
+            f"{kind.__name__}.apply() takes no keyword arguments; pass them by position", node
+        )
     context, versions = Context({}, syntax.name("ctx")), _versions(args)
     context.needs = tuple(isinstance(x, Tensor) and is_inexact(x.real) for x in args)
     split = kind.__dict__.get("setup_context") is not None
@@ -175,7 +177,11 @@ def read(context: Context, name: str, scope: Scope, node: ast.AST) -> Value:
         return Items(tuple, None, list(map(Folded, context.needs)))
     if name in _METHODS:
         return Folded(ContextCall(context, name))
-    raise scope.refuse(f"ctx.{name} is not ported", node)
+    raise scope.refuse(
+        f"ctx.{name} is not ported"
+        "; use ctx.save_for_backward, or an attribute of ctx with a name of your own",
+        node,
+    )
 
 
 def store(context: Context, name: str, value: Value, scope: Scope) -> None:

@@ -37,7 +37,9 @@ def call(
     """Interpret a call of a lambda or of a nested function, in place."""
     if closure.scope is not scope:
         raise scope.refuse(
-            "a nested function is called outside of the function that defines it", node
+            "a nested function is called outside of the function that defines it"
+            "; return its result, or define it where it is called",
+            node,
         )
     values = _arguments(closure, args, keywords, scope, node)
     saved, source, shown = dict(scope.values), scope.source, scope.shown
@@ -82,7 +84,11 @@ def _arguments(
     elif more:
         names.append("**")
     if set(values) != set(names):
-        raise scope.refuse("this call of a nested function is not ported", node)
+        raise scope.refuse(
+            "this call of a nested function is not ported"
+            "; call it with the arguments that it takes",
+            node,
+        )
     reads = collections.Counter(syntax.names_in(closure.real))
     return {name: once(name, x, scope) if reads[name] > 1 else x for name, x in values.items()}
 

@@ -80,7 +80,11 @@ def run(
     _require_no_draw(before, real, scope, node)
     if has_tensor(result):
         label = getattr(real, "__qualname__", repr(real))
-        raise scope.refuse(f"{label} makes a tensor, and its source cannot be read", node)
+        raise scope.refuse(
+            f"{label} makes a tensor, and its source cannot be read"
+            "; compute the tensor in the module, or register it as a buffer",
+            node,
+        )
     if isinstance(real, type):
         made_objects.add(result, scope.run)
     return Folded(result)

@@ -27,14 +27,19 @@ def construct(
     try:
         bound = inspect.signature(kind).bind(*args, **keywords)
     except (TypeError, ValueError) as error:
-        raise scope.refuse(f"{kind.__name__}: {error}", node) from None
+        raise scope.refuse(
+            f"{kind.__name__}: {error}; call it with the arguments that it takes", node
+        ) from None
     is_record = (
         hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields") or issubclass(kind, dict)
     )
     if not is_record and objects.is_plain(kind):
         return objects.construct(kind, args, keywords, scope, node)
     if not is_record:
-        raise scope.refuse(f"an object of type {kind.__name__} is made of tensors", node)
+        raise scope.refuse(
+            f"an object of type {kind.__name__} is made of tensors; pass the tensors themselves",
+            node,
+        )
     fields = dict(bound.arguments)
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind == parameter.VAR_KEYWORD:

@@ -90,7 +90,11 @@ def entered(context: Any, scope: Scope, node: ast.AST) -> Any:
         PortError: It is not a context manager, or it switches autocast on.
     """
     if not hasattr(context, "__enter__"):
-        raise scope.refuse(f"the context manager {type(context).__name__} is not ported", node)
+        raise scope.refuse(
+            f"the context manager {type(context).__name__} is not ported"
+            "; leave it out, or write its statements around the block",
+            node,
+        )
     saved, casts = scope.no_grad, torch.is_autocast_enabled("cpu")
     with context as value:
         if torch.is_autocast_enabled("cpu") is not casts:

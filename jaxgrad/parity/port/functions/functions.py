@@ -55,7 +55,11 @@ def call_function(
     """
     run = scope.run
     if len(run.scopes) > DEEPEST:
-        raise scope.refuse(f"{function.__qualname__} calls itself more than {DEEPEST} times", node)
+        raise scope.refuse(
+            f"{function.__qualname__} calls itself more than {DEEPEST} times"
+            "; write the recursion as a loop",
+            node,
+        )
     if function.__code__ in run.inlined and not is_entry(function, run):
         return inlined.run(function, args, keywords, scope, node)
     if scope.plain or function.__code__ in run.rearranging:

@@ -55,7 +55,9 @@ def arguments(
     try:
         bound = signature.bind(*args, **keywords)
     except TypeError as error:
-        raise scope.refuse(f"{function.__qualname__}: {error}", node) from None
+        raise scope.refuse(
+            f"{function.__qualname__}: {error}; call it with the arguments that it takes", node
+        ) from None
     values: dict[str, Value] = {}
     for name, parameter in signature.parameters.items():
         given: Any = bound.arguments.get(name)

@@ -53,7 +53,9 @@ def read(value: Object, name: str, scope: Scope, node: ast.AST) -> Value:
         return value.at(name)
     found = inspect.getattr_static(value.real, name, _MISSING)
     if found is _MISSING:
-        raise scope.refuse(f"{value.real.__name__} has no attribute {name!r} here", node)
+        raise scope.refuse(
+            f"{value.real.__name__} has no attribute {name!r} here; set it in the constructor", node
+        )
     if isinstance(found, property) and found.fget is not None:
         return scope.run.call(Method(found.fget, None, value), [], {}, scope, node)
     if isinstance(found, functools.cached_property | lazy_property):
@@ -85,7 +87,10 @@ def call(
     name = "forward" if issubclass(value.real, nn.Module) else "__call__"
     function = getattr(value.real, name, None)
     if not isinstance(function, types.FunctionType):
-        raise scope.refuse(f"an object of type {value.real.__name__} is called", node)
+        raise scope.refuse(
+            f"an object of type {value.real.__name__} is called; define `__call__` in its class",
+            node,
+        )
     return call_method(Method(function, None, value), args, keywords, scope, node)
 
 

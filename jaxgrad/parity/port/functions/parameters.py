@@ -53,7 +53,9 @@ def bound_arguments(
     try:
         bound = signature.bind(*args, **keywords)
     except TypeError as error:
-        raise scope.refuse(f"{function.__qualname__}: {error}", node) from None
+        raise scope.refuse(
+            f"{function.__qualname__}: {error}; call it with the arguments that it takes", node
+        ) from None
     passed: Arguments = {}
     only = sum(map(_holds_module, bound.arguments.values())) == 1
     for number, (name, parameter) in enumerate(signature.parameters.items()):

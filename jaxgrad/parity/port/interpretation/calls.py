@@ -221,7 +221,9 @@ def _operator(
     except PortError:
         raise
     except Exception as error:
-        raise scope.refuse(f"{name} raised {type(error).__name__}: {error}", node) from error
+        raise scope.refuse(
+            f"{name} raised {type(error).__name__}: {error}; pass inputs on which it does not", node
+        ) from error
     if not any(map(is_computed, [*args, *keywords.values()])) and not has_tensor(operation.real):
         return Folded(operation.real)
     written = table.write(operation)

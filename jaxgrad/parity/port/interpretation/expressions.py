@@ -39,7 +39,11 @@ def evaluate(node: ast.expr, scope: Scope) -> Value:
     """
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        raise scope.refuse(f"{type(node).__name__} expressions are not ported", node)
+        raise scope.refuse(
+            f"{type(node).__name__} expressions are not ported"
+            "; write it with assignments and calls",
+            node,
+        )
     value = handler(node, scope)
     if isinstance(node, _COMPUTING) and isinstance(value, Tensor):
         rearranging.note_operator(type(node).__name__, scope)
@@ -63,7 +67,9 @@ def _name(node: ast.Name, scope: Scope) -> Value:
     try:
         found = source.global_value(function, node.id)
     except KeyError:
-        raise scope.refuse(f"the name {node.id!r} has no value here", node) from None
+        raise scope.refuse(
+            f"the name {node.id!r} has no value here; assign it on every path to this line", node
+        ) from None
     is_own = node.id.isupper() and not source.is_torch(function)
     name_of = NameOf.GLOBAL if is_own else None
     return attributes.constant_value(found, node.id, scope, name_of=name_of)
@@ -87,7 +93,11 @@ def _slice(node: ast.Slice, scope: Scope) -> Value:
     parts = [_bound(x, scope) for x in (node.lower, node.upper, node.step)]
     real = slice(*(None if x is None else real_of(x) for x in parts))
     if any(isinstance(x, Tensor) for x in parts):
-        raise scope.refuse("a slice bound that is a tensor has no fixed size in JAX", node)
+        raise scope.refuse(
+            "a slice bound that is a tensor has no fixed size in JAX"
+            "; pass the bound as a number, or mask the rest with torch.where",
+            node,
+        )
     written = ast.Slice(*(None if x is None or x.real is None else code_of(x) for x in parts))
     if not any(x is not None and is_dynamic(x) for x in parts):
         return folded(real, formula=written)

@@ -16,7 +16,8 @@ from jaxgrad.parity.port.interpretation import calls, expressions, statements
 from jaxgrad.parity.port.interpretation.attempts import Interpreted, attempted
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.varying import varying_chunks
-from jaxgrad.parity.port.interpretation.witnesses import with_both_arms
+from jaxgrad.parity.port.interpretation.witnesses import growing_loops, with_both_arms
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.leftovers.judging import left_out, require_one_name
 from jaxgrad.parity.port.leftovers.left_behind import LeftBehind, left_behind
 from jaxgrad.parity.port.leftovers.warming import warm_up
@@ -56,6 +57,7 @@ class Program:
         assumptions: The folded tests.
         witnesses: Inputs of other sizes, which take the other arms of branches.
         leftovers: What a call of the module changes in it, in each of the modes.
+        growing: The loops whose number of iterations depends on the sizes of the inputs.
     """
 
     run: Run
@@ -68,6 +70,7 @@ class Program:
     assumptions: tuple[Assumption, ...]
     witnesses: tuple[PyTree, ...]
     leftovers: tuple[LeftBehind, ...]
+    growing: frozenset[Loop]
 
 
 def interpret(
@@ -97,9 +100,10 @@ def interpret(
     if holes and len(runs) < 2:
         runs, notes = again(leaves_holes=True)
     witnesses: list[PyTree] = []
+    resized = functools.partial(_in_both_modes, module, classes=classes, varying=varying)
     if both_arms:
-        resized = functools.partial(_in_both_modes, module, classes=classes, varying=varying)
         (runs, notes), witnesses = with_both_arms((runs, notes), inputs, resized)
+    growing = growing_loops(runs, inputs, resized)
     both = len(runs) == 2
     idle = _idle(runs, inputs) if both else ()
     modes = (True, False) if both else (module.training,)
@@ -119,6 +123,7 @@ def interpret(
         assumptions=tuple(dict.fromkeys(a for run in runs for a in run.assumptions)),
         witnesses=tuple(witnesses),
         leftovers=leftovers,
+        growing=growing,
     )
 
 
@@ -215,7 +220,10 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
         place = run.raised.place if run.raised and run.raised.error is error else None
         if not _is_users(place):
             _require_inputs(run.module, example, training)
-        raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
+        raise PortError(
+            f"this raised {type(error).__name__}: {error}; pass inputs on which the module runs",
+            place,
+        ) from error
     finally:
         run.settings.rewind()
 
@@ -242,6 +250,7 @@ def _require_inputs(module: nn.Module, example: PyTree, training: bool) -> None:
         called = f"{type(module).__name__} called with {count}" + (f" ({shapes})" if shapes else "")
         raise PortError(
             f"inputs=: torch's {called} raised {type(error).__name__}: {first_line(error)}"
+            "; pass inputs that its forward accepts"
         ) from error
 
 

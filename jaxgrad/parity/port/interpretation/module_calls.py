@@ -56,7 +56,9 @@ def call_hooked(
         return recurrent_modules.call(module, args, keywords, scope, node)
     forward = real.forward
     if not isinstance(forward, types.MethodType):
-        raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
+        raise scope.refuse(
+            f"the forward of {type(real).__name__} is not a method; define it in the class", node
+        )
 
     def called(inputs: list[Value]) -> Value:
         whole = whole_modules.call(module, inputs, keywords, scope, node)

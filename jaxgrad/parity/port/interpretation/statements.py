@@ -41,7 +41,11 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
     for number, node in enumerate(body):
         handler = _handler(node, body[number + 1 :])
         if handler is None:
-            raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
+            raise scope.refuse(
+                f"{type(node).__name__} statements are not ported"
+                "; write it with assignments, loops and branches",
+                node,
+            )
         scope.line = node
         start = holes.before(scope) if scope.run.leaves_holes else None
         length = len(scope.body)
@@ -156,13 +160,17 @@ def _assert(node: ast.Assert, scope: Scope) -> None:
     if isinstance(test, Tensor):
         return  # a check of values, which does not change a gradient
     if not real_of(test):
-        raise scope.refuse("this assertion fails on the example inputs", node)
+        raise scope.refuse(
+            "this assertion fails on the example inputs; pass inputs on which it holds", node
+        )
     if isinstance(test, Size):
         scope.emit(ast.Assert(code_of(test)))
 
 
 def _raise(node: ast.Raise, scope: Scope) -> None:
-    raise scope.refuse("the module raises here on the example inputs", node)
+    raise scope.refuse(
+        "the module raises here on the example inputs; pass inputs on which it does not", node
+    )
 
 
 def _define(node: ast.FunctionDef, scope: Scope) -> None:
@@ -224,7 +232,7 @@ def _delete(node: ast.Delete, scope: Scope) -> None:
             case ast.Attribute(owner, name):
                 stores.delete_attribute(scope.run.evaluate(owner, scope), name, scope, node)
             case _:
-                raise scope.refuse("this target of `del` is not ported", node)
+                raise scope.refuse("this target of `del` is not ported; delete names alone", node)
 
 
 def _pass(*_: Any) -> None:

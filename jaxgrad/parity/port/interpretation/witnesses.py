@@ -6,6 +6,7 @@ Both arms are then written, and the proof runs on these inputs too.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.interpretation.attempts import Interpreted
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source.refusals import Place, PortError
 from jaxgrad.parity.port.values.scope import Run
 
@@ -39,7 +41,7 @@ def with_both_arms(
     answers = _answers(runs)
     if not answers:
         return found, []
-    ways = {name: getattr(runs[0], name) for name in _WAYS}
+    ways = _ways(runs)
     places: dict[Place, PyTree] = {}  # each test of which both arms are tried, with its witness
     for other in resized(inputs):
         with contextlib.suppress(PortError):
@@ -59,6 +61,42 @@ def with_both_arms(
     return found, []
 
 
+def growing_loops(
+    runs: Sequence[Run], inputs: PyTree, interpret: Callable[..., Interpreted]
+) -> frozenset[Loop]:
+    """Return the loops that have another number of iterations on inputs of other sizes.
+
+    Args:
+        runs: The runs on the example inputs.
+        inputs: The example inputs.
+        interpret: Interprets the module on inputs, with fields of the run as keywords.
+    """
+    own, growing = _iterations(runs), set[Loop]()
+    others = itertools.chain(resized(inputs, _half), resized(inputs))
+    for other in others if own else ():
+        given: dict[Loop, set[int]] = {}
+        with contextlib.suppress(PortError):  # torch may refuse another size after some loops
+            interpret(other, loops=given, **_ways(runs))
+        growing |= {loop for loop, counts in own.items() if given.get(loop, counts) - counts}
+        if len(growing) == len(own):
+            break
+    return frozenset(growing)
+
+
+def _iterations(runs: Sequence[Run]) -> dict[Loop, set[int]]:
+    """Return how often each loop over a size iterates, in all runs."""
+    found: dict[Loop, set[int]] = {}
+    for run in runs:
+        for loop, counts in run.loops.items():
+            found.setdefault(loop, set()).update(counts)
+    return found
+
+
+def _ways(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return the fields that say how the runs interpret the module."""
+    return {name: getattr(runs[0], name) for name in _WAYS}
+
+
 def _answers(runs: Sequence[Run]) -> dict[Place, set[bool]]:
     """Return what each test on a size gives in the runs."""
     given: dict[Place, set[bool]] = {}
@@ -68,8 +106,22 @@ def _answers(runs: Sequence[Run]) -> dict[Place, set[bool]]:
     return given
 
 
-def resized(inputs: PyTree) -> Iterator[Any]:
-    """Yield the inputs with one sample, or two; with shorter sequences; with smaller images."""
+def _one_less(size: int) -> int:
+    return max(1, size - 1)
+
+
+def _half(size: int) -> int:
+    """Return a size that a layer with a stride makes another one, unlike `_one_less`."""
+    return (size + 1) // 2
+
+
+def resized(inputs: PyTree, smaller: Callable[[int], int] = _one_less) -> Iterator[Any]:
+    """Yield the inputs with one sample, or two; with shorter sequences; with smaller images.
+
+    Args:
+        inputs: Arrays.
+        smaller: Function from the length of a sequence, or the side of an image, to the new one.
+    """
     arrays = to_numpy(inputs)
     leaves = [x for x in jax.tree.leaves(arrays) if np.ndim(x)]
     rows = {len(x) for x in leaves}
@@ -79,13 +131,13 @@ def resized(inputs: PyTree) -> Iterator[Any]:
         yield _mapped(lambda x: x[:1], arrays)
     for ndims in ((2, 3), (4, 5)):
         if any(x.ndim in ndims for x in leaves):
-            yield _mapped(lambda x, ndims=ndims: _smaller(x) if x.ndim in ndims else x, arrays)
+            yield _mapped(lambda x, ndims=ndims: _cut(x, smaller) if x.ndim in ndims else x, arrays)
 
 
-def _smaller(x: np.ndarray) -> np.ndarray:
-    """Return a sequence without its last element, or an image without its last row and column."""
+def _cut(x: np.ndarray, smaller: Callable[[int], int]) -> np.ndarray:
+    """Return the first elements of a sequence, or the first rows and columns of an image."""
     places = (1,) if x.ndim < 4 else range(2, x.ndim)
-    return x[tuple(slice(n - (n > 1 and k in places)) for k, n in enumerate(x.shape))]
+    return x[tuple(slice(smaller(n) if k in places else n) for k, n in enumerate(x.shape))]
 
 
 def _mapped(change: Callable[[np.ndarray], np.ndarray], arrays: PyTree) -> Any:

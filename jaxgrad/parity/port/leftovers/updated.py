@@ -43,7 +43,10 @@ def updated(fn: Callable[..., Any], state: Any, inputs: Any) -> set[str] | None:
 def _require_structure(state: Any, returned: Any) -> None:
     old, new = jax.tree.structure(state), jax.tree.structure(returned)
     if old != new:
-        raise PortError(f"the port returns params of the structure {new}, and was given {old}")
+        raise PortError(
+            f"the port returns params of the structure {new}, and was given {old}"
+            "; this is a fault of jaxgrad, please report it"
+        )
 
 
 def _eagerly(

@@ -52,6 +52,7 @@ class _Held:
         if changed and _attributes(module) != self.attributes:
             raise PortError(
                 f"{type(module).__name__} changes its buffers and attributes while it runs"
+                "; return the new values from forward"
             )
         own: Any
         for own, held in zip((module._parameters, module._buffers), self.places, strict=True):

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port.expressions import conditions
-from jaxgrad.parity.port.loops.loops import Turn, resolve, turns
+from jaxgrad.parity.port.loops.loops import Turn, recorded, resolve, turns
 from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -22,6 +23,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.results import outside
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import tensors_in
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
@@ -44,6 +46,9 @@ def comprehension(node: Comprehension, scope: Scope) -> Value:
         if isinstance(node, ast.SetComp) and all(type(x) is Folded for (x, *_), _ in made):
             return Folded({x.real for (x, *_), _ in made})
         counted = code is not None and any(not loop[0].fixed for loop in loops)
+        sources = [recorded(loop, node, scope) for loop in loops]
+        if code is not None and counted and any(tensors_in(values[0]) for values, _ in made):
+            on_expression(code).loop = next(filter(None, sources))
         return Items(list, code, [values[0] for values, _ in made], counted)
     finally:
         scope.values.clear()

@@ -6,7 +6,7 @@ import ast
 
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.loops import carried, scans
-from jaxgrad.parity.port.loops.loops import Turn, resolve, turns
+from jaxgrad.parity.port.loops.loops import Turn, recorded, resolve, turns
 from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
 from jaxgrad.parity.port.merging.differences import constants
 from jaxgrad.parity.port.source import syntax
@@ -24,7 +24,8 @@ LONGEST_LOOP = 10_000
 def for_loop(node: ast.For, scope: Scope) -> None:
     around = list(turns(node.target, node.iter, scope))
     if len(around) > LONGEST_LOOP:
-        raise scope.refuse(f"a loop of {len(around)} turns", node)
+        raise scope.refuse(f"a loop of {len(around)} turns; use operators on whole tensors", node)
+    recorded(around, node, scope)
     names = set(scope.names)
     before = carried.mark(node, scope)
     bodies: list[list[ast.stmt]] = []
@@ -62,6 +63,8 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     if isinstance(written, ast.For) and scans.is_uniform(around, kinds):
         on_statement(written).uniform = True
     if is_loop and not around[0].fixed:
+        kept = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
+        on_statement(kept).loop = recorded(around, node, scope)
         for value, count in lists.values():
             value.counted = value.counted or len(value.items) != count
     if returned is not None:
@@ -188,4 +191,6 @@ def while_loop(node: ast.While, scope: Scope) -> None:
             continue
         except Broken:
             return
-    raise scope.refuse(f"a loop of more than {LONGEST_LOOP} turns", node)
+    raise scope.refuse(
+        f"a loop of more than {LONGEST_LOOP} turns; use operators on whole tensors", node
+    )

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing, submodules
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
@@ -90,6 +91,16 @@ def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
     return found
 
 
+def recorded(around: list[Turn], node: ast.AST, scope: Scope) -> Loop | None:
+    """Record how often a loop iterates, and return the loop if a size determines it."""
+    if not around or around[0].fixed:
+        return None
+    place = scope.place(node)
+    loop = Loop(place.file, place.line)
+    scope.run.loops.setdefault(loop, set()).add(len(around))
+    return loop
+
+
 def _are_lists(target: ast.expr, value: Value) -> bool:
     """Return whether the modules that a target unpacks are lists in the params, not dicts."""
     if not isinstance(target, ast.Tuple | ast.List):
@@ -130,7 +141,7 @@ def _match(
         parts = indexing.iterate(value, scope, target)
         pairs = zip(target.elts, parts, strict=True)
         return ast.Tuple([_match(t, v, variables, resolved, scope) for t, v in pairs], ast.Store())
-    raise scope.refuse("this target of a loop is not ported", target)
+    raise scope.refuse("this target of a loop is not ported; use names, or tuples of names", target)
 
 
 def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
@@ -172,7 +183,11 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
 def _range(node: ast.Call, scope: Scope) -> _Sequence:
     args = [scope.run.evaluate(x, scope) for x in node.args]
     if any(isinstance(x, Tensor) for x in args):
-        raise scope.refuse("the number of turns depends on the values of a tensor", node)
+        raise scope.refuse(
+            "the number of turns depends on the values of a tensor"
+            "; loop over a size, and mask the rest",
+            node,
+        )
     numbers = range(*(real_of(x) for x in args))
     fixed = not any(isinstance(x, Size) and not scope.is_index(code_of(x)) for x in args)
     code = syntax.call("range", *(code_of(x) for x in args))

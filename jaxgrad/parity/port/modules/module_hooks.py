@@ -32,7 +32,11 @@ def call_hooked(
     """
     real: nn.Module = module.real
     if real._forward_hooks_with_kwargs or real._forward_pre_hooks_with_kwargs:
-        raise scope.refuse(f"{type(real).__name__} has hooks that take keyword arguments", node)
+        raise scope.refuse(
+            f"{type(real).__name__} has hooks that take keyword arguments"
+            "; pass the arguments by position, and register the hooks without with_kwargs=True",
+            node,
+        )
     if real._backward_hooks and not real._is_full_backward_hook:
         raise scope.refuse(
             f"{type(real).__name__} has a backward hook that is not a full backward hook; use "
@@ -61,7 +65,11 @@ def _with_backward_pre_hook(
 ) -> Value:
     """Return the result of a module whose hook sees the gradient of its output first."""
     if not isinstance(result, Tensor):
-        raise scope.refuse("a backward pre-hook on a module with several outputs", node)
+        raise scope.refuse(
+            "a backward pre-hook on a module with several outputs"
+            "; register a hook on each of its outputs",
+            node,
+        )
     name = scope.fresh("grad")
     grads = Items(tuple, None, [Tensor(torch.ones_like(result.real), syntax.name(name))])
     with scope.block() as body:
@@ -80,7 +88,11 @@ def _with_backward_hook(
 ) -> Value:
     """Return the result of a module whose hook sees the gradients of its inputs and outputs."""
     if result.code is None:
-        raise scope.refuse("a backward hook on a module with several outputs", node)
+        raise scope.refuse(
+            "a backward hook on a module with several outputs"
+            "; register a hook on each of its outputs",
+            node,
+        )
     inputs = [a for a in args if isinstance(a, Tensor)]
     answer, body = _answer(module, hook, inputs, tensors_in(result), scope, node)
     if answer is None:
@@ -149,7 +161,9 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
             )
         if getattr(parameter, "_post_accumulate_grad_hooks", None):
             raise scope.refuse(
-                f"{path} has a hook that runs after its gradient is accumulated", node
+                f"{path} has a hook that runs after its gradient is accumulated"
+                "; change the gradient in the training step",
+                node,
             )
         place = param_paths.reach(path)
         code: ast.expr = place

@@ -47,9 +47,13 @@ def call(
     name = type(real).__name__
     packed = isinstance(source, Packed)
     if not isinstance(source, Tensor | Packed):
-        raise scope.refuse(f"{name} of something that is not a tensor", node)
+        raise scope.refuse(f"{name} of something that is not a tensor; pass a tensor", node)
     if real.proj_size:
-        raise scope.refuse(f"{name} with a projection is not ported", node)
+        raise scope.refuse(
+            f"{name} with a projection is not ported"
+            "; write its steps with nn.LSTMCell and a linear layer",
+            node,
+        )
     result = real(source.real, real_of(start))
     drops = bool(real.dropout and real.training and real.num_layers > 1)
     if packed and (drops or scope.run.classes is not None):

@@ -18,7 +18,7 @@ from jaxgrad.parity.port.nnx.ported import PortedModel
 from jaxgrad.parity.port.nnx.training import variables_of, write_model_step
 from jaxgrad.parity.port.nnx.writing import write_model
 from jaxgrad.parity.port.proof.deviations import deviations_of
-from jaxgrad.parity.port.source.naming import docstring, named
+from jaxgrad.parity.port.source.naming import docstring, named, with_unrolled
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
@@ -62,6 +62,8 @@ def port_to_nnx(
     model = write_model(module, own, classes.sequences, program.constants)
     for part in model.parts:
         part.doc = part.doc or docstring(part, module)
+    for part in (*model.parts, *after):
+        part.doc = with_unrolled(part.doc, part.node, program.growing)
     notes = [*program.notes, *note_of(holes_of(model.parts))]
     deviations = deviations_of(functions)
 

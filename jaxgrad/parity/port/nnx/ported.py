@@ -156,7 +156,8 @@ class PortedModel(Ported):
                 others[mode] = list(self._mode().others)
         if self.reports:
             write_proof(
-                path, self.source, module, self.arrays(module.state_dict()), self.reports,
+                path, self.source, module, self.arrays(module.state_dict()),
+                self.reports_in(path),
                 self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
                 others=others, idle=self.idle, targets=self.targets,
             )  # fmt: skip

@@ -61,7 +61,7 @@ def _gradients(module: nn.Module, outputs: list[torch.Tensor]) -> list[torch.Ten
     except RuntimeError as error:
         raise PortError(
             f"torch raises in the backward pass of {type(module).__name__} on the example, so "
-            f"there is no gradient to re-express: {error}"
+            f"there is no gradient to re-express; mend the module first: {error}"
         ) from error
     else:
         return [torch.zeros_like(p) if p.grad is None else p.grad for p in params]

@@ -20,7 +20,7 @@ from jaxgrad.parity.port.leftovers.left_behind import LeftBehind
 from jaxgrad.parity.port.leftovers.updated import updated
 from jaxgrad.parity.port.proof.proof_files import write_proof
 from jaxgrad.parity.port.proof.step_functions import StepFunctions
-from jaxgrad.parity.port.proof.verifying import in_mode_of
+from jaxgrad.parity.port.proof.verifying import in_file, in_mode_of
 from jaxgrad.parity.port.source.refusals import Hole
 from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values.params import Layout
@@ -92,12 +92,22 @@ class Ported:
     @functools.cached_property
     def space(self) -> Mapping[str, Any]:
         """The names that the source defines, compiled from it."""
-        file = f"<port of {self.name}>"
+        file = self.placeholder
         lines = self.source.splitlines(keepends=True)
         linecache.cache[file] = (len(self.source), None, lines, file)
         space: dict[str, Any] = {"__name__": self.name}
         exec(compile(self.source, file, "exec"), space)
         return space
+
+    @property
+    def placeholder(self) -> str:
+        """The name of the source's file in the reports, which are made before it is written."""
+        return f"<port of {self.name}>"
+
+    def reports_in(self, path: str | os.PathLike[str]) -> dict[str, Report]:
+        """Return the reports with the name of the file to which the source is written."""
+        file = pathlib.Path(path).name
+        return {k: in_file(x, self.placeholder, file) for k, x in self.reports.items()}
 
     @property
     def fn(self) -> Callable[..., Any]:
@@ -243,7 +253,8 @@ class Ported:
         if self.reports:
             module = self.layout.module
             write_proof(
-                path, self.source, module, self.params(module.state_dict()), self.reports,
+                path, self.source, module, self.params(module.state_dict()),
+                self.reports_in(path),
                 self.inputs, self.seed, style="functions", entry=self.name,
                 takes_mode=self.takes_mode, idle=self.idle, targets=self.targets,
                 has_state=self.has_state, trainable=self.trainable,

@@ -19,7 +19,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.step_functions import StepFunctions
-from jaxgrad.parity.port.proof.verifying import STEP, prefixed, silent
+from jaxgrad.parity.port.proof.verifying import STEP, beside_step, prefixed, silent
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.training.optimizers import rebuilt
 from jaxgrad.parity.port.training.recipes import Recipe
@@ -65,7 +65,7 @@ def step_proved(
     batch = tuple(to_numpy(x) for x in (*values, *recipe.targets))
     training = Training(
         lambda _: rebuilt(recipe.optimizer), _transformation(recipe, functions),
-        scheduler=recipe.scheduler, clip=recipe.clip,
+        scheduler=recipe.scheduler, clip=recipe.clip, total=recipe.total,
     )  # fmt: skip
 
     def weights(state: Any) -> Any:
@@ -82,14 +82,15 @@ def step_proved(
         )  # fmt: skip
     name = type(module).__name__
     report = dataclasses.replace(report, name=f"{name} | train_step")
+    reports = beside_step({**ported.reports, STEP: report})
     if report.verdict != "pass":
-        failed = dataclasses.replace(ported, reports={**ported.reports, STEP: report})
+        failed = dataclasses.replace(ported, reports=reports)
         raise PortError(
             f"the training step of the port of {name} is not proved:\n{report}", ported=failed
         )
     require_same_steps(functions, recipe, params, batch)
     targets = tuple(map(to_numpy, recipe.targets))
-    return dataclasses.replace(ported, reports={**ported.reports, STEP: report}, targets=targets)
+    return dataclasses.replace(ported, reports=reports, targets=targets)
 
 
 def _live(functions: StepFunctions, params: Any, batch: tuple[Any, ...]) -> Any:
@@ -150,7 +151,10 @@ def require_same_steps(
         have = jax.tree.leaves((found, found_state, loss))
         pairs = zip(have, jax.tree.leaves(want), strict=True)
         if not all(np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in pairs):
-            raise PortError("train_step differs from the loss and the optimizer that are proved")
+            raise PortError(
+                "train_step differs from the loss and the optimizer that are proved"
+                "; this is a fault of jaxgrad, please report it"
+            )
 
 
 def _gradients(function: Any, trained: Any, others: Any) -> tuple[Any, Any]:

@@ -19,14 +19,18 @@ from jaxgrad.parity.interop import cast
 from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.proof import step_verifying
 from jaxgrad.parity.port.proof.step_functions import Steps, steps_of_model, steps_of_params
+from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.record.torch_side import packing
-from jaxgrad.parity.prove.report import Report
+from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Finding, Report, Surface
 
 
 FORMAT = 2
 STYLES = ("functions", "nnx")
 STEP = "step"  # the report of the training step
+JUDGED_IN_STEP = "the training step is judged in the proof of train_step"
+NOT_JUDGED = "train_step was not proved"  # because the port has holes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +68,39 @@ def titled(report: Report, module: str, entry: str, mode: str) -> Report:
     return dataclasses.replace(report, name=f"{module} | {entry} ({mode} mode)")
 
 
+def beside_step(reports: Mapping[str, Report]) -> dict[str, Report]:
+    """Return the reports of a port with a training step; those of its modes say where it is judged.
+
+    Each mode is proved without an optimizer, so that its report says that none was given.
+    """
+    where = JUDGED_IN_STEP if STEP in reports else NOT_JUDGED
+    return {name: r if name == STEP else _with_step(r, where) for name, r in reports.items()}
+
+
+def _with_step(report: Report, where: str) -> Report:
+    updates = report.surfaces.get("updates")
+    if updates is None:
+        return report
+    text = updates.text.replace(NO_STEP, where).replace(NO_OPTIMIZER, where)
+    surfaces = {**report.surfaces, "updates": dataclasses.replace(updates, text=text)}
+    return dataclasses.replace(report, surfaces=surfaces)
+
+
+def in_file(value: Any, placeholder: str, file: str) -> Any:
+    """Return a report whose places name a file instead of the placeholder of a port's source."""
+    if isinstance(value, str):
+        return value.replace(placeholder, file)
+    if isinstance(value, tuple):
+        return tuple(in_file(x, placeholder, file) for x in value)
+    if isinstance(value, Mapping):
+        return {key: in_file(x, placeholder, file) for key, x in value.items()}
+    if isinstance(value, Report | Surface | Finding | Edit | Listing):
+        names = [field.name for field in dataclasses.fields(value)]
+        new = {name: in_file(getattr(value, name), placeholder, file) for name in names}
+        return dataclasses.replace(value, **new)
+    return value
+
+
 def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
     """Prove a port in each of its modes, and its training step; yield the mode and its report.
 
@@ -80,13 +117,18 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
     with np.load(files.params) as arrays:
         params = _filled(proof["params"], arrays)
     arguments = _of_classes if proof["style"] == "nnx" else _of_functions
+    where = NOT_JUDGED if unproved_step(files, proof) else ""
+    where = JUDGED_IN_STEP if proof.get(STEP) else where
     for mode in proof["modes"]:
         report = prove(
             files.dump(mode), progress=prefixed(mode, show),
             loss=pair_for(mode in proof.get("idle", ())), **arguments(fn, params, proof, mode),
         )  # fmt: skip
         module = proof["reports"][mode]["name"].partition(" | ")[0]
-        yield mode, titled(report, module, proof["entry"], mode)
+        report = titled(report, module, proof["entry"], mode)
+        if where:
+            report = _with_step(report, where)
+        yield mode, report
     if proof.get(STEP):
         show(STEP)
         yield STEP, step_verifying.verified(_step_proof(files, proof))

@@ -34,8 +34,8 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
     function = _find(op.name)
     if function is None:
         near = difflib.get_close_matches(op.name, dir(functional), 1)
-        hint = f"; the nearest is {near[0]}" if near else ""
-        raise op.refuse(f"the operator {op.name} has no counterpart in jaxgrad.functional{hint}")
+        hint = f"the nearest is {near[0]}" if near else "write it with other operators"
+        raise op.refuse(f"the operator {op.name} has no counterpart in jaxgrad.functional; {hint}")
     signature = inspect.signature(function)
     bound = _bound(op, signature)
     kept = {
@@ -82,12 +82,17 @@ def _bound(op: Operation, signature: inspect.Signature) -> dict[str, Any]:
         for name in [n for n in named if n not in signature.parameters]:
             value = named.pop(name)
             if not _is_default(value, theirs.parameters[name].default) and name not in _DROPPED:
-                raise op.refuse(f"jaxgrad.functional.{op.name} has no argument {name!r}")
+                raise op.refuse(
+                    f"jaxgrad.functional.{op.name} has no argument {name!r}"
+                    "; leave it out, or write what it does with other operators"
+                )
         args, keywords = [], named
     try:
         return signature.bind(*args, **keywords).arguments
     except TypeError as error:
-        raise op.refuse(f"jaxgrad.functional.{op.name}: {error}") from None
+        raise op.refuse(
+            f"jaxgrad.functional.{op.name}: {error}; leave out the argument that it lacks"
+        ) from None
 
 
 @functools.cache

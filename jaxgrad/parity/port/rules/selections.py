@@ -75,7 +75,10 @@ def _masked_fill(op: Operation) -> ast.expr:
 
 def _where(op: Operation) -> ast.expr:
     if len(op.args) + len(op.keywords) < 3:
-        raise op.refuse("where with one argument makes a size that depends on values")
+        raise op.refuse(
+            "where with one argument makes a size that depends on values"
+            "; use torch.where(mask, x, y)"
+        )
     if op.function is torch.Tensor.where:  # `x.where(condition, other)`
         return syntax.call("jnp.where", op.code(1, "condition"), op.input, op.code(2, "other"))
     condition = op.code(0, "condition") if op.args else code_of(op.keywords["condition"])

@@ -20,7 +20,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Key, Number, Part
+from jaxgrad.parity.port.ir import Key, Loop, Number, Part
 
 
 class _OfNode:
@@ -55,6 +55,11 @@ class StatementAnnotations(_OfNode):
     # shapes of its variables, so that it may be a `lax.scan`. Set by `loops/loop_statements`, read
     # by `loops/scans`.
     uniform: bool = False
+
+    # The loop of the torch program that a `for` is, if its number of iterations is computed from a
+    # size. Set by `loops/loop_statements`; the docstring of the function names the loops that grow
+    # with an input (`source/naming`).
+    loop: Loop | None = None
 
     # Whether the statement names a value that has no name in the torch program. Set by `Scope.once`
     # and `merging/variants`; `finish/names` then looks for a better name.
@@ -109,6 +114,10 @@ class ExpressionAnnotations(_OfNode):
     # Whether the number of the list's elements depends on a size. Set by `rules/joins`; `lift`
     # hands it to the value.
     counted: bool = False
+
+    # The loop of the torch program that a comprehension of arrays is, if its number of elements is
+    # computed from a size. Set by `loops/comprehensions`, read as that of a `for` is.
+    loop: Loop | None = None
 
     # What is written for this list where it is assigned to a fixed number of variables. Set by
     # `rules/joins`, read by `statements/assignments`.

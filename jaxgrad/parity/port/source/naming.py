@@ -14,11 +14,20 @@ from typing import Any
 
 from torch import nn
 
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.line_breaks import WIDTH
 from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.source.spelling import tidy
 from jaxgrad.parity.port.source.writer import short_path
 from jaxgrad.parity.port.source.written import Written
+
+
+UNROLLED = (
+    "JAX unrolls {}, so compile time grows with the number of iterations; use lax.scan for long "
+    "inputs."
+)
 
 
 def named(functions: Sequence[Written]) -> list[Written]:
@@ -217,3 +226,29 @@ def with_shapes(doc: str, shapes: str) -> str:
     line = f"{place[:-1]}: {shapes}."
     fits = len(line) + (4 if about else 10) <= WIDTH
     return "\n\n".join([*about, line] if fits else [*about, place, f"{shapes}."])
+
+
+def with_unrolled(doc: str, node: ast.AST, growing: Collection[Loop]) -> str:
+    """Return a docstring that names the loops whose number of iterations depends on an input.
+
+    Args:
+        doc: The docstring of a function or class.
+        node: Its definition, as it is written.
+        growing: The loops of the torch program with such a number.
+    """
+    heads: list[str] = []
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.For) and on_statement(inner).loop in growing:
+            heads.append(_head(inner))
+        elif isinstance(inner, ast.ListComp) and on_expression(inner).loop in growing:
+            heads.append(_head(inner.generators[0]))
+    if not heads:
+        return doc
+    listed = " and ".join(f"`{head}`" for head in dict.fromkeys(heads))
+    return "\n\n".join(filter(None, [doc, UNROLLED.format(listed)]))
+
+
+def _head(loop: ast.For | ast.comprehension) -> str:
+    target = syntax.text(loop.target)
+    target = target[1:-1] if isinstance(loop.target, ast.Tuple) else target
+    return tidy(f"for {target} in {syntax.text(loop.iter)}")

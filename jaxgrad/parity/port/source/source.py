@@ -66,7 +66,7 @@ def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:
     tree = ast.parse(text)
     found = tree.body[0]
     if not isinstance(found, ast.FunctionDef):
-        raise PortError(f"{code.co_qualname} is not a plain function")
+        raise PortError(f"{code.co_qualname} is not a plain function; define it with `def`")
     return found
 
 

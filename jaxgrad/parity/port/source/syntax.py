@@ -279,4 +279,7 @@ def literal(value: Any) -> ast.expr:
     if isinstance(value, slice):
         parts = (value.start, value.stop, value.step)
         return ast.Slice(*(None if x is None else literal(x) for x in parts))
-    raise PortError(f"a value of type {type(value).__name__} cannot be written in the port")
+    raise PortError(
+        f"a value of type {type(value).__name__} cannot be written in the port"
+        "; register a tensor as a buffer, or pass the value as an argument"
+    )

@@ -41,7 +41,11 @@ def store(target: ast.expr, value: Value, scope: Scope) -> None:
         owner = scope.run.evaluate(target.value, scope)
         stores.set_attribute(owner, target.attr, value, scope, target)
     else:
-        raise scope.refuse("this target of an assignment is not ported", target)
+        raise scope.refuse(
+            "this target of an assignment is not ported"
+            "; assign to a name, an attribute or an element",
+            target,
+        )
 
 
 def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
@@ -51,7 +55,9 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         return
     if not stars and len(parts) != len(target.elts):
         raise scope.refuse(
-            f"{len(parts)} values are unpacked into {len(target.elts)} names", target
+            f"{len(parts)} values are unpacked into {len(target.elts)} names"
+            "; assign as many names as there are values",
+            target,
         )
     if scope.plain and not stars and not tensors_in(value):
         for inner, part in zip(target.elts, parts, strict=True):

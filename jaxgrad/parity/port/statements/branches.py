@@ -45,7 +45,10 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
         Returned: Both arms return.
     """
     if test.real.numel() != 1:
-        raise scope.refuse("the truth of more than one value is ambiguous", node)
+        raise scope.refuse(
+            "the truth of more than one value is ambiguous; use torch.where on the whole tensor",
+            node,
+        )
     before = dict(scope.values)
     arms: dict[bool, Arm] = {}
     taken = bool(test.real)
@@ -152,7 +155,8 @@ def _require_same(
         if _type(a) != _type(b):
             raise scope.refuse(
                 f"{name} is {_type(a)} in one arm of a branch on the value of a tensor and "
-                f"{_type(b)} in the other",
+                f"{_type(b)} in the other"
+                "; give it one shape and one dtype in both arms",
                 node,
             )
 

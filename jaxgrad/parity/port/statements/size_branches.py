@@ -51,7 +51,10 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
                 raise
             raise scope.refuse(f"the other arm cannot be written: {error}", node.test) from None
     if any(PARAMS in syntax.assigned(s) for arm in arms.values() for s in arm.body):
-        raise scope.refuse("a buffer changes in one arm of a branch on a size", node.test)
+        raise scope.refuse(
+            "a buffer changes in one arm of a branch on a size; update it after the branch",
+            node.test,
+        )
     scope.line, scope.shown = node, node.end_lineno or node.lineno
     after = _joined(before, arms, taken, scope)
     scope.values.clear()

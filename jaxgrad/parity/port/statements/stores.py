@@ -52,7 +52,11 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
     elif isinstance(owner, Module) and isinstance(value, Tensor) and name in _buffers(owner):
         _set_buffer(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Module):
-        raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
+        raise scope.refuse(
+            f"the module `{name}` is replaced while the module runs"
+            "; choose between two submodules with an `if`",
+            node,
+        )
     elif isinstance(owner, Folded) and made_objects.is_made(owner.real, scope.run):
         made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
     elif _is_kept_by_torch(owner):
@@ -205,7 +209,9 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     elif isinstance(owner, Folded) and isinstance(value, Folded):
         owner.real[position] = value.real
     else:
-        raise scope.refuse("an element of this object is set while the module runs", node)
+        raise scope.refuse(
+            "an element of this object is set while the module runs; build a new object", node
+        )
     if owner.code is not None:
         scope.emit(ast.Assign([_place(owner, key)], code_of(value)))
 
@@ -231,7 +237,9 @@ def delete_item(owner: Value, key: Value, scope: Scope, node: ast.AST) -> None:
     elif isinstance(owner, Folded):
         del owner.real[position]
     else:
-        raise scope.refuse("an element of this object is deleted while the module runs", node)
+        raise scope.refuse(
+            "an element of this object is deleted while the module runs; build a new object", node
+        )
 
 
 def delete_attribute(owner: Value, name: str, scope: Scope, node: ast.AST) -> None:

@@ -26,7 +26,7 @@ def with_statement(node: ast.With, scope: Scope) -> None:
         if isinstance(item.optional_vars, ast.Name):
             bind(item.optional_vars.id, value, scope)
         elif item.optional_vars is not None:
-            raise scope.refuse("`with ... as` takes one name", node)
+            raise scope.refuse("`with ... as` takes one name; unpack it inside of the block", node)
         scope.run.execute(body, scope)
 
     if isinstance(context, context_managers.Manager):

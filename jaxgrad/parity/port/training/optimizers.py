@@ -70,7 +70,10 @@ def _counterpart(optimizer: torch.optim.Optimizer) -> tuple[str, Any]:
     name = "sparse_adam" if kind.__name__ == "SparseAdam" else kind.__name__.lower()
     factory = getattr(optim, name, None)
     if factory is None or getattr(torch.optim, kind.__name__, None) is not kind:
-        raise PortError(f"the optimizer {kind.__name__} has no counterpart in jaxgrad.optim")
+        raise PortError(
+            f"the optimizer {kind.__name__} has no counterpart in jaxgrad.optim"
+            "; port without optimizer=, and write the training step by hand"
+        )
     if name == "lbfgs":
         raise PortError("a step of LBFGS evaluates the loss several times; write it by hand")
     return name, factory
@@ -106,6 +109,9 @@ def group_names(optimizer: torch.optim.Optimizer, names: dict[int, str]) -> Sequ
     found: list[list[str]] = []
     for group in optimizer.param_groups:
         if any(id(p) not in names for p in group["params"]):
-            raise PortError("the optimizer has parameters that the module does not have")
+            raise PortError(
+                "the optimizer has parameters that the module does not have"
+                "; give it parameters of this module alone"
+            )
         found.append([names[id(p)] for p in group["params"]])
     return found

@@ -12,7 +12,7 @@ from torch import nn
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.training import optimizers
 from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
-from jaxgrad.parity.prove.users import ProofError, kind_of
+from jaxgrad.parity.prove.users import ProofError, kind_of, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Recipe:
         targets: Example targets.
         scheduler: Factory of torch's scheduler, a function of the optimizer.
         clip: Maximum norm for torch's `clip_grad_norm_`.
+        total: Number of steps of the training run, whose schedule is compared; None for what
+            torch's scheduler says.
     """
 
     optimizer: torch.optim.Optimizer
@@ -32,18 +34,23 @@ class Recipe:
     targets: tuple[Any, ...] = ()
     scheduler: Callable[[Any], Any] | None = None
     clip: float | None = None
+    total: int | None = None
 
 
 def recipe_of(
-    module: nn.Module, optimizer: Any, loss: Any, targets: Any, scheduler: Any, clip: Any
-) -> Recipe | None:
+    module: nn.Module, optimizer: Any, loss: Any, targets: Any, scheduler: Any, clip: Any,
+    total: Any = None,
+) -> Recipe | None:  # fmt: skip
     """Return the arguments of the training step, and check them.
 
     Raises:
         PortError: One of them has a wrong type, or needs another one.
     """
     if optimizer is None:
-        given = {"loss": loss, "targets": targets or None, "scheduler": scheduler, "clip": clip}
+        given = {
+            "loss": loss, "targets": targets or None, "scheduler": scheduler, "clip": clip,
+            "total": total,
+        }  # fmt: skip
         wrong = next((name for name, value in given.items() if value is not None), None)
         if wrong is not None:
             raise PortError(f"{wrong}= needs optimizer=, as in optimizer=torch.optim.AdamW(params)")
@@ -67,7 +74,9 @@ def recipe_of(
             raise PortError(f"{name}= needs a function, got {type(value).__name__}")
     if clip is not None and (isinstance(clip, bool) or not isinstance(clip, int | float)):
         raise PortError(f"clip= needs a maximum norm, got {type(clip).__name__}")
-    return Recipe(optimizer, loss, targets, scheduler, clip)
+    if total is not None and not (type(total) is int and total > 0):
+        raise PortError(f"total= needs a positive number of steps, got {shown(total)}")
+    return Recipe(optimizer, loss, targets, scheduler, clip, total)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -99,6 +99,7 @@ def _schedule(
     if factory is None:
         raise PortError(
             f"the scheduler {settings.kind.__name__} has no counterpart in jaxgrad.optim"
+            "; use another one, or port without scheduler="
         )
     function, start = f"optim.lr_scheduler.{name}", syntax.literal(lr)
     if settings.kind in COMPOSED:
@@ -140,9 +141,18 @@ def _function(
     node = write_function(function, label, points)
     if isinstance(node, ast.Lambda):
         return node
+    equal = (w for w in section if isinstance(w, Written) and _are_equal(w.node, node))
+    if (other := next(equal, None)) is not None:
+        return syntax.name(other.name)
     taken.add(label)
     doc = "Return the factor of the learning rate in an epoch."
     written = Written.helper(syntax.text(node), doc, write_function)
     written.pinned = True
     section.append(written)
     return syntax.name(label)
+
+
+def _are_equal(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
+    """Return whether two functions differ in their names alone."""
+    pairs = zip((left.args, *left.body), (right.args, *right.body), strict=False)
+    return len(left.body) == len(right.body) and all(syntax.same(a, b) for a, b in pairs)

@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import nn
 
+from jaxgrad.parity.port.ir import Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
@@ -74,6 +75,8 @@ class Run:
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
     ranks: Ranks = dataclasses.field(default_factory=Ranks)
     size_tests: SizeTests = dataclasses.field(default_factory=SizeTests)
+    # the loops whose number of iterations is computed from a size -> these numbers
+    loops: dict[Loop, set[int]] = dataclasses.field(default_factory=dict)
     warm: bool = False  # whether the module was run once before
     early: bool = False  # whether the statements after an early return are the other arm
     numbered: bool = False  # whether a module of a list is never reached by a loop's counter

@@ -39,7 +39,12 @@ def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
         elif param.owner in scope.turning:
             statement = updating(param.owner, _with(param, new))
         else:
-            raise _out_of_reach("a buffer of a module that is an argument is changed", scope, node)
+            raise _out_of_reach(
+                "a buffer of a module that is an argument is changed; "
+                "change it in a method of the module",
+                scope,
+                node,
+            )
     if statement is not None:
         scope.emit(statement)
     scope.stores.append(Store(place, new, statement))
@@ -82,7 +87,12 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
     if direct and param.owner != PARAMS:
         if param.owner not in scope.turning:
-            raise _out_of_reach("a module that is an argument changes its buffers", scope, node)
+            raise _out_of_reach(
+                "a module that is an argument changes its buffers; "
+                "call it in a method of its parent",
+                scope,
+                node,
+            )
         on_statement(statement).updates = param.owner
     scope.emit(statement)
     if direct:

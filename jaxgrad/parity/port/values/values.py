@@ -114,7 +114,10 @@ def code_of(value: Value) -> ast.expr:
         items = [code_of(x) for x in value.items]
         return ast.List(items, ast.Load()) if value.real is list else ast.Tuple(items, ast.Load())
     if isinstance(value, Object):
-        raise PortError(f"an object of type {value.real.__name__} cannot be written in the port")
+        raise PortError(
+            f"an object of type {value.real.__name__} cannot be written in the port"
+            "; use its tensors"
+        )
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])

@@ -37,6 +37,7 @@ TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be com
 REPLAYED = "replaying torch with {} gives JAX's weights"
 SCHEDULED = "torch's scheduler with {} gives JAX's rates in every step"
 COUNTED = "steps count from 1"
+SCHEDULE = "a proof with Training(schedule=)"  # `port` has no such argument
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
 _SIZES = (1.0, 1 / 512, 512.0, 1 / 64, 64.0, 1 / 8, 8.0, 4096.0)  # of gradients of changing norms
@@ -68,7 +69,7 @@ def surface(evidence: Evidence, training: Training, steps: int) -> Surface:
     if not is_all:
         texts.append("pass total= to compare the schedule of the whole training run")
     elif affordable < total and training.schedule is None:
-        texts.append(f"pass schedule= to compare the schedule of all {total} steps")
+        texts.append(f"{SCHEDULE} compares the schedule of all {total} steps")
     findings = tuple(f for part in parts for f in part.findings)
     return Surface("updates", "fail" if findings else "pass", "; ".join(texts), findings=findings)
 

@@ -16,6 +16,9 @@ def peephole_lstm(p, xs, *, hidden_size=4):
     """PeepholeLSTM (port_collection/recurrent.py:0).
 
     xs (N, L, 3) -> hs (N, L, 4), state {c (N, 4), h (N, 4)}.
+
+    JAX unrolls `for x in jnp.unstack(xs, axis=1)`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
     """
     zeros = jnp.zeros((xs.shape[0], hidden_size), dtype=xs.dtype)
     state = {"h": zeros, "c": zeros}

@@ -12,7 +12,11 @@ F = functional.at("2.13")
 
 
 class PeepholeLSTM(nnx.Module):
-    """PeepholeLSTM (port_collection/recurrent.py:0)."""
+    """PeepholeLSTM (port_collection/recurrent.py:0).
+
+    JAX unrolls `for x in jnp.unstack(xs, axis=1)`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
 
     def __init__(self):
         self.hidden_size = 4

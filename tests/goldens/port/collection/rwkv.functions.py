@@ -16,6 +16,9 @@ def time_mixing(p, x):
     """The recurrence of RWKV, with a token shift.
 
     TimeMixing (port_collection/recurrent.py:0): x (N, L, 4) -> (N, L, 4).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
     """
     k, v = F.linear(mix(p, x, key="k"), **p["key"]), F.linear(mix(p, x, key="v"), **p["value"])
     r = jax.nn.sigmoid(F.linear(mix(p, x, key="r"), **p["receptance"]))

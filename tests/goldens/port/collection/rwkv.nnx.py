@@ -16,6 +16,9 @@ class TimeMixing(nnx.Module):
     """The recurrence of RWKV, with a token shift.
 
     TimeMixing (port_collection/recurrent.py:0).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

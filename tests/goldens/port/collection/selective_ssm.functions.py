@@ -25,7 +25,11 @@ def selective_ssm(p, x):
 
 
 def ssm(p, u, *, d_state=3):
-    """SelectiveSSM.ssm (port_collection/sequence.py:0): u (b, l, 8) -> (b, l, 8)."""
+    """SelectiveSSM.ssm (port_collection/sequence.py:0): u (b, l, 8) -> (b, l, 8).
+
+    JAX unrolls `for i in range(l)`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
+    """
     b, l, d_in = u.shape
     A = -jnp.exp(p["A_log"].astype(jnp.float32))
     delta, B, C = jnp.split(F.linear(u, **p["x_proj"]), [1, 4], axis=-1)

@@ -16,6 +16,9 @@ class SelectiveSSM(nnx.Module):
     """A Mamba block with the scan written as a loop.
 
     SelectiveSSM (port_collection/sequence.py:0).
+
+    JAX unrolls `for i in range(l)`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -17,6 +17,9 @@ def seq2seq(p, source, target):
     """An encoder and an attentive decoder of cells with teacher forcing.
 
     Seq2Seq (port_collection/recurrent.py:0): source (N, L) int, target (N, M) int -> ().
+
+    JAX unrolls `for t in range(target.shape[1] - 1)`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
     """
     memory, last = rnn(p["encoder"], F.embedding(source, **p["embed"]))
     hidden, cell = last.squeeze(axis=0), jnp.zeros_like(last.squeeze(axis=0))

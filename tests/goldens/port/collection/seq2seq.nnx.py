@@ -13,6 +13,9 @@ class Seq2Seq(nnx.Module):
     """An encoder and an attentive decoder of cells with teacher forcing.
 
     Seq2Seq (port_collection/recurrent.py:0).
+
+    JAX unrolls `for t in range(target.shape[1] - 1)`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

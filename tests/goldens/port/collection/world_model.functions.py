@@ -19,6 +19,9 @@ def world_model(p, actions, state):
     WorldModel (port_collection/agents.py:0).
 
     actions (N, L, 2), state (N, 4) -> rewards (N,), state (N, 4).
+
+    JAX unrolls `for action in jnp.unstack(actions, axis=1)`, so compile time grows with the
+    number of iterations; use lax.scan for long inputs.
     """
     rewards = []
     discount = jnp.ones_like(state[:, 0])

@@ -11,6 +11,9 @@ class WorldModel(nnx.Module):
     """A latent rollout with straight-through samples of categories.
 
     WorldModel (port_collection/agents.py:0).
+
+    JAX unrolls `for action in jnp.unstack(actions, axis=1)`, so compile time grows with the
+    number of iterations; use lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -17,7 +17,11 @@ TOKENS = 5
 
 
 def mamba(p, x):
-    """Mamba (ports/mamba.py:0): x (N, 5, 4) -> (N, 5, 4)."""
+    """Mamba (ports/mamba.py:0): x (N, 5, 4) -> (N, 5, 4).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
     y, gate = jnp.split(F.linear(x, **p["in_proj"]), 2, axis=-1)
     y = F.conv1d(y.swapaxes(1, 2), **p["conv"], padding=2, groups=6)[..., :TOKENS].swapaxes(1, 2)
     y = jax.nn.silu(y)

@@ -17,7 +17,11 @@ TOKENS = 5
 
 
 class Mamba(nnx.Module):
-    """Mamba (ports/mamba.py:0)."""
+    """Mamba (ports/mamba.py:0).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.A_log = nnx.Param(jnp.empty((6, 3), jnp.float64))

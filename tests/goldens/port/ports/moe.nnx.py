@@ -1,1 +1,1 @@
-# PortError: moe.py:0 `token, place = torch.where(chosen == i)`: where with one argument makes a size that depends on values
+# PortError: moe.py:0 `token, place = torch.where(chosen == i)`: where with one argument makes a size that depends on values; use torch.where(mask, x, y); or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: switch.py:0 `rows = (chosen == number).nonzero().squeeze(-1)`: nonzero() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor
+# PortError: switch.py:0 `rows = (chosen == number).nonzero().squeeze(-1)`: nonzero() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -39,6 +39,13 @@ def make_targets():
 def make_scheduler(optimizer):
     return torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
 
+def make_lambda(optimizer):
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+
+def normed():
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    return nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), (x,)
+
 class Refused(nn.Module):
     def forward(self, x):
         return x * x.max().item()
@@ -106,9 +113,32 @@ def test_a_training_step_is_written_for_an_optimizer(model, tmp_path, capsys):
     assert main(["verify", str(target)]) == 0
 
 
+def test_the_whole_schedule_is_compared_with_total(model, tmp_path, capsys):
+    """`--total` gives the length that a LambdaLR does not have.
+
+    The report of the mode names the proof of the step, and no place is in an unnamed file.
+    """
+    target = tmp_path / "ported.py"
+    names = {"optimizer": "make_optimizer", "loss": "mean_square", "targets": "make_targets"}
+    names |= {"scheduler": "make_lambda"}
+    options = [text for key, name in names.items() for text in (f"--{key}", name)]
+
+    assert main(["port", f"{model}::normed", "-o", str(target), *options]) == 0
+    assert "pass total= to compare the schedule" in capsys.readouterr().out
+    arguments = ["port", f"{model}::normed", "-o", str(target), *options, "--total", "7"]
+    assert main(arguments) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "given the same gradients, 7 steps agree" in printed and "total=" not in printed
+    assert "no optimizer= was given" not in printed
+    assert printed.count(verifying.JUDGED_IN_STEP) == 2  # in train and in eval mode
+    assert main(["verify", str(target)]) == 0
+    assert capsys.readouterr().out.count(verifying.JUDGED_IN_STEP) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--total", "5"], "--total needs --optimizer NAME, a function that returns "),
         (["--loss", "mean_square"], "--loss needs --optimizer NAME, a function that returns "),
         (["--clip", "1"], "--clip needs --optimizer NAME"),
         (["--optimizer", "absent"], "mymodel.py has no function 'absent'"),
@@ -295,8 +325,9 @@ def test_a_port_that_is_not_proved_is_kept_under_another_name(model, tmp_path, c
     kept = tmp_path / "ported.unproved.py"
     assert f"{kept}: the port, which is not proved" in printed
     assert "the port of Wrong is not proved" in printed + errors
-    first, *rest = kept.read_text().splitlines()
-    assert first == "# This port is NOT PROVED. It was to become ported.py."
-    assert any("jnp.sin(" in line for line in rest)
+    lines = kept.read_text().splitlines()
+    assert lines[0].startswith('"""NOT PROVED: JAX port of Wrong (')
+    (number,) = (n for n, line in enumerate(lines, 1) if "jnp.sin(" in line)
+    assert f"ported.unproved.py:{number}" in errors and "<port of" not in errors
     assert [path.name for path in tmp_path.glob("ported*")] == ["ported.unproved.py"]
     compile(kept.read_text(), str(kept), "exec")

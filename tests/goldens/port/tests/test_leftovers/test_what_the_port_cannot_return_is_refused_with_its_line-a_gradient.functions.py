@@ -1,1 +1,1 @@
-# PortError: test_leftovers.py:0 `y.sum().backward(retain_graph=True)`: the operator backward has no counterpart in jaxgrad.functional
+# PortError: test_leftovers.py:0 `y.sum().backward(retain_graph=True)`: the operator backward has no counterpart in jaxgrad.functional; write it with other operators; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

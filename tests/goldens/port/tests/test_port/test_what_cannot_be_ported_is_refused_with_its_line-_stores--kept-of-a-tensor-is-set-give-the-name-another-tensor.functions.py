@@ -1,1 +1,1 @@
-# PortError: test_port.py:0 `x.kept = self`: `kept` of a tensor is set; give the name another tensor
+# PortError: test_port.py:0 `x.kept = self`: `kept` of a tensor is set; give the name another tensor; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -127,4 +127,4 @@ def test_an_error_of_the_module_names_the_line_that_raised_it_last():
 
     place = error.value.place
     assert place is not None and place.text.strip() == 'return {"scale": 2.0}[name]'
-    assert str(error.value).endswith("this raised KeyError: 'width'")
+    assert "`: this raised KeyError: 'width'; pass inputs on" in str(error.value)

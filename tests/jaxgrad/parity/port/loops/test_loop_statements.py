@@ -5,6 +5,8 @@ import pytest
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.source.naming import UNROLLED
 from tests.jaxgrad.parity.port._ports import proves, source
 
 
@@ -99,3 +101,38 @@ def test_a_loop_of_no_turns_after_a_loop():
     """A loop without turns is left out, and so is the sum of a list and an empty one."""
     assert proves(Growing(), X)
     assert "kept" not in source(Growing(), X)
+
+
+class OverTime(nn.Module):
+    """A recurrence behind a convolution with a stride, with a loss that refuses other lengths."""
+
+    def __init__(self):
+        super().__init__()
+        self.front = nn.Conv1d(3, 4, 3, stride=2, padding=1)
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+
+    def forward(self, x, y):
+        x = self.front(x.transpose(1, 2)).transpose(1, 2)
+        h = x.new_zeros(x.shape[0], 4)
+        for t in range(x.shape[1]):
+            h = torch.tanh(h + x[:, t])
+        for layer in self.layers:
+            h = layer(h)
+        for power in torch.linspace(1.0, 2.0, 3):
+            h = h * power
+        for part in h.split(2, dim=1):
+            h = h + part.sum()
+        h = h + torch.stack([row.square() for row in x.unbind(1)]).sum()
+        return (h - y[:, :4]).square().mean()
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_a_loop_over_the_length_of_an_input_is_named_in_the_docstring(style):
+    """JAX unrolls it; loops over layers and numbers of the configuration are not named."""
+    x = np.ones((2, 8, 3), np.float32)
+    source = port(OverTime(), (x, np.ones((2, 7), np.float32)), style=style, prove=False).source
+    assert " ".join(UNROLLED.split()).format(
+        "`for t in range(x.shape[1])` and `for row in jnp.unstack(x, axis=1)`"
+    ) in " ".join(source.split())
+    assert source.count("JAX unrolls") == 1
+    assert "for part in " in source and source.count("`for ") == 2

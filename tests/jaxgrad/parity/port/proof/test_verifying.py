@@ -12,7 +12,9 @@ from torch import nn
 from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.proof import verifying
-from jaxgrad.parity.prove.report import Report
+from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.listings import Listing
+from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Finding, Report, Surface
 from parity_tests.runner.settings import ROOT
 
 
@@ -97,3 +99,41 @@ def test_an_undecided_proof_does_not_pass(folder, monkeypatch, capsys):
 
     assert main(["verify", str(folder / "tower.py")]) not in (0, 1)
     assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 2 inconclusive"
+
+
+def test_the_report_of_a_mode_says_where_the_training_step_is_judged():
+    """It does not say that no optimizer was given, because one was given to `port`."""
+    text = f"2 buffer updates agree; {NO_STEP}"
+    modes = {
+        "train": Report("pass", {"updates": Surface("updates", "pass", text)}),
+        "eval": Report("pass", {"updates": Surface("updates", "not judged", NO_OPTIMIZER)}),
+    }
+    step = Report("pass", {"updates": Surface("updates", "pass", "3 steps agree")})
+
+    judged = verifying.beside_step({**modes, verifying.STEP: step})
+    assert [report.surfaces["updates"].text for report in judged.values()] == [
+        f"2 buffer updates agree; {verifying.JUDGED_IN_STEP}",
+        verifying.JUDGED_IN_STEP,
+        "3 steps agree",
+    ]
+    open_ = verifying.beside_step({**modes, "train": Report("error", {}, text="a hole")})
+    assert open_["train"].surfaces == {}
+    assert open_["eval"].surfaces["updates"].text == verifying.NOT_JUDGED
+
+
+def test_the_places_of_a_report_name_the_file_that_is_written():
+    """Findings, edits, listings, notes and error messages name it."""
+    place = "<port of net>"
+    edit = Edit(place, 3, "a", "b")
+    finding = Finding("forward", "lin", f"{place}:3 (add)", "it differs", index=(1, 2), edit=edit)
+    report = Report(
+        "fail",
+        {"forward": Surface("forward", "fail", f"differs at {place}:3", findings=(finding,))},
+        first=finding,
+        notes=(f"{place}:4 is unused",),
+        listings={"jax": Listing(place, 1, ("def net(p, x):",), (1,))},
+    )
+
+    named = verifying.in_file(report, place, "net_port.py")
+    assert place not in named.to_json() and named.first.jax == "net_port.py:3 (add)"
+    assert verifying.in_file(named, "net_port.py", place) == report

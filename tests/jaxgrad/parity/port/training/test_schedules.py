@@ -43,6 +43,18 @@ def by_group(opt):
     return lr_scheduler.LambdaLR(opt, [lambda epoch: 0.9**epoch, slow])
 
 
+def warm(epoch):
+    return min(1.0, (epoch + 1) / 4)
+
+
+def warm_again(epoch):
+    return min(1.0, (epoch + 1) / 4)
+
+
+def warm_in_5(epoch):
+    return min(1.0, (epoch + 1) / 5)
+
+
 RATES: Any = [0.01, 0.02]  # torch declares a float, and takes a list
 
 FACTORIES = {
@@ -100,6 +112,22 @@ def test_a_schedule_that_two_groups_share_is_assigned_once():
     assert len(shared.section) == 1 and syntax.text(shared.lrs[1]) == "SCHEDULE"
     (function,) = write_rates(optimizer(), by_group, ["slow"]).section
     assert isinstance(function, Written) and function.name == "slow_2"
+
+
+@pytest.mark.parametrize(
+    ("functions", "names"),
+    [
+        ([warm, warm], ["warm", "warm"]),
+        ([warm, warm_again], ["warm", "warm"]),
+        ([warm, warm_in_5], ["warm", "warm_in_5"]),
+    ],
+)
+def test_equal_functions_of_two_groups_are_written_once(functions, names):
+    """Functions with equal bodies are one function of the port, whatever their names are."""
+    rates = write_rates(optimizer(), lambda o: lr_scheduler.LambdaLR(o, functions), [])
+    assert [function.name for function in rates.section] == list(dict.fromkeys(names))  # pyright: ignore[reportAttributeAccessIssue]
+    for code, name in zip(rates.lrs, names, strict=True):
+        assert syntax.text(code).endswith(f"lr_lambda={name})")
 
 
 @pytest.mark.parametrize(

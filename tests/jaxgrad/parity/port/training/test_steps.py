@@ -218,6 +218,7 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
             dict(scheduler=lr_scheduler.ReduceLROnPlateau),
             "ReduceLROnPlateau reads a metric after each epoch",
         ),
+        (dict(total=0), "total= needs a positive number of steps, got 0"),
     ],
 )
 def test_a_training_loop_that_cannot_be_written_is_refused(options, reason):

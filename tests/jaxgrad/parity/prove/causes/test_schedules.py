@@ -226,7 +226,7 @@ def test_a_dump_has_no_later_steps():
     [
         ((9, 9, True), None, "pass", "replayed 9"),
         ((9, 4, True), None, "pass",
-         "replayed 4; pass schedule= to compare the schedule of all 9 steps"),
+         "replayed 4; a proof with Training(schedule=) compares the schedule of all 9 steps"),
         ((9, 4, False), None, "pass",
          "replayed 4; pass total= to compare the schedule of the whole training run"),
         ((9, 4, True), max, "pass pass", "compared 9; replayed 4"),

@@ -27,4 +27,4 @@ def compared(p, x):
     return x
 
 # ---- the next port of this test ----
-# PortError: test_builtin_calls.py:0 `return self.fc(x) if torch.equal(x, self.other(x)) else x`: torch.equal depends on the values of tensors; pass the answer as an argument
+# PortError: test_builtin_calls.py:0 `return self.fc(x) if torch.equal(x, self.other(x)) else x`: torch.equal depends on the values of tensors; pass the answer as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -17,6 +17,9 @@ def counted(p, x):
     """The length of a list is a size, and one of its elements changes.
 
     Counted (calls/test_elements.py:0): x (3, 4) -> (4,).
+
+    JAX unrolls `for row in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
     found = [F.linear(row, **p["first"]) for row in x]
     found_2 = found[0] + 1
@@ -43,6 +46,9 @@ def counted(p, x):
     """The length of a list is a size, and one of its elements changes.
 
     Counted (calls/test_elements.py:0): x (3, 4) -> (4,).
+
+    JAX unrolls `for row in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
     found = [F.linear(row, **p["first"]) for row in x]
     found_2 = found[0] + 1

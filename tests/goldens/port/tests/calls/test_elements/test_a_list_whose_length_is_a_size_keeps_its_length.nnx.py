@@ -12,6 +12,9 @@ class Counted(nnx.Module):
     """The length of a list is a size, and one of its elements changes.
 
     Counted (calls/test_elements.py:0).
+
+    JAX unrolls `for row in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
@@ -39,6 +42,9 @@ class Counted(nnx.Module):
     """The length of a list is a size, and one of its elements changes.
 
     Counted (calls/test_elements.py:0).
+
+    JAX unrolls `for row in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,1 +1,1 @@
-# PortError: test_inplace.py:0 `h[h > 0] += torch.ones(int((x > -100).sum()))[: h[h > 0].numel()]`: int() of a tensor: its value is not known when JAX traces; keep it as a tensor, or pass the number as an argument
+# PortError: test_inplace.py:0 `h[h > 0] += torch.ones(int((x > -100).sum()))[: h[h > 0].numel()]`: int() of a tensor: its value is not known when JAX traces; keep it as a tensor, or pass the number as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -23,4 +23,4 @@ class PartOfItself(nnx.Module):
         return h * 2
 
 # ---- the next port of this test ----
-# PortError: test_inplace.py:0 `return whole * 2`: 'whole' shares memory with a tensor that line 160 changes in place; copy one of them first
+# PortError: test_inplace.py:0 `return whole * 2`: 'whole' shares memory with a tensor that line 160 changes in place; copy one of them first; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: test_inplace.py:0 `return self.second(c)`: 'c' shares memory with a tensor that line 65 changes in place; copy one of them first
+# PortError: test_inplace.py:0 `return self.second(c)`: 'c' shares memory with a tensor that line 65 changes in place; copy one of them first; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

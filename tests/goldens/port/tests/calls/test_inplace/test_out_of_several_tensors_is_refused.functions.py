@@ -1,1 +1,1 @@
-# PortError: test_inplace.py:0 `torch.max(self.first(x).detach(), 1, out=(h, places))`: `out=` of several tensors is not ported; assign the results
+# PortError: test_inplace.py:0 `torch.max(self.first(x).detach(), 1, out=(h, places))`: `out=` of several tensors is not ported; assign the results; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

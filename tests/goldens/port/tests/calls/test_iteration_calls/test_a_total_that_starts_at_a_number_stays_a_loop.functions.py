@@ -12,7 +12,11 @@ F = functional.at("2.13")
 
 
 def total_forward(p, x):
-    """Total (calls/test_iteration_calls.py:0): x (N, L, 3) -> (N, 3)."""
+    """Total (calls/test_iteration_calls.py:0): x (N, L, 3) -> (N, 3).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
     total = 0.0
     for t in range(x.shape[1]):
         total = total + jnp.tanh(F.linear(x[:, t], **p["linear"]))

@@ -6,7 +6,11 @@ from jaxgrad.nnx import Linear
 
 
 class Total(nnx.Module):
-    """Total (calls/test_iteration_calls.py:0)."""
+    """Total (calls/test_iteration_calls.py:0).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.linear = Linear(3, 3, rngs=rngs)

@@ -1,1 +1,1 @@
-# PortError: test_legacy_tensors.py:0 `return x + torch.FloatTensor().sum()`: this call of a tensor type is not ported; call torch.tensor
+# PortError: test_legacy_tensors.py:0 `return x + torch.FloatTensor().sum()`: this call of a tensor type is not ported; call torch.tensor; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: test_memory.py:0 `return y + h`: 'h' shares memory with a tensor that line 143 changes in place; copy one of them first
+# PortError: test_memory.py:0 `return y + h`: 'h' shares memory with a tensor that line 143 changes in place; copy one of them first; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: test_packing.py:0 `out, lengths = pad_packed_sequence(packed, self.batch_first, **self.padding)`: pad_packed_sequence returns as many steps as the longest sequence has, which depends on values; pass total_length=
+# PortError: test_packing.py:0 `out, lengths = pad_packed_sequence(packed, self.batch_first, **self.padding)`: pad_packed_sequence returns as many steps as the longest sequence has, which depends on values; pass total_length=; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: test_recomputation.py:0 `ctx.run, ctx.inputs, ctx.params = run, list(args[:length]), list(args[length:])`: a value of type function cannot be written in the port
+# PortError: test_recomputation.py:0 `ctx.run, ctx.inputs, ctx.params = run, list(args[:length]), list(args[length:])`: a value of type function cannot be written in the port; register a tensor as a buffer, or pass the value as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

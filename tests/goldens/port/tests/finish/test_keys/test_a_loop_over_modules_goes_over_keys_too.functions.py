@@ -39,7 +39,11 @@ F = functional.at("2.13")
 
 
 def loops(p, x, *, rng=None, training=False):
-    """Loops (finish/test_keys.py:0): x (N, 3) -> (N, 3)."""
+    """Loops (finish/test_keys.py:0): x (N, 3) -> (N, 3).
+
+    JAX unrolls `for t in range(x.shape[0])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
     rng, layers_rng = split_rng(rng)
     for layer, layer_rng in zip(p["layers"], split_rng(layers_rng, len(p["layers"]))):
         x = F.dropout(F.linear(x, **layer), p=0.5, training=training, key=layer_rng)

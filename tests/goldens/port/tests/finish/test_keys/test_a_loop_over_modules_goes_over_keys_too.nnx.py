@@ -32,7 +32,11 @@ F = functional.at("2.13")
 
 
 class Loops(nnx.Module):
-    """Loops (finish/test_keys.py:0)."""
+    """Loops (finish/test_keys.py:0).
+
+    JAX unrolls `for t in range(x.shape[0])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.layers = nnx.List([Linear(3, 3, rngs=rngs) for _ in range(2)])

@@ -1,1 +1,1 @@
-# PortError: test_autograd_functions.py:0 `return Noisy.apply(x)`: forward of Noisy draws random numbers, and its port gets no key; draw them in the module, and pass them to apply()
+# PortError: test_autograd_functions.py:0 `return Noisy.apply(x)`: forward of Noisy draws random numbers, and its port gets no key; draw them in the module, and pass them to apply(); or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -10,6 +10,9 @@ class Attention(nnx.Module):
     """A decorated method, `super()`, and a mask that `vmap` makes of nested functions.
 
     Attention (functions/test_functions.py:0).
+
+    JAX unrolls `for one in keep`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

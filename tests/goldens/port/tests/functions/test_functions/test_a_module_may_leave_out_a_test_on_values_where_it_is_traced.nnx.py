@@ -13,4 +13,4 @@ class Traced(nnx.Module):
         return x * keep[..., None] * 2
 
 # ---- the next port of this test ----
-# PortError: test_functions.py:0 `return x if keep.all() else x[0]`: this test depends on the values of a tensor; write it with torch.where, or pass the decision as an argument
+# PortError: test_functions.py:0 `return x if keep.all() else x[0]`: this test depends on the values of a tensor; write it with torch.where, or pass the decision as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

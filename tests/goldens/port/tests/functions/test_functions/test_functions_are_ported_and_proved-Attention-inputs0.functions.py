@@ -16,6 +16,9 @@ def attention(p, x, keep):
     """A decorated method, `super()`, and a mask that `vmap` makes of nested functions.
 
     Attention (functions/test_functions.py:0): x (N, L, 4), keep (N, M) bool -> (N, L, 4).
+
+    JAX unrolls `for one in keep`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
     """
     h = base(p, x)
     places = jnp.arange(x.shape[1])

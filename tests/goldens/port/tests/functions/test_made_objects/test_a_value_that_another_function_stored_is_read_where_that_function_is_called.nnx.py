@@ -1,1 +1,1 @@
-# PortError: test_made_objects.py:0 `return x + cache.layers[0].keys.sum()`: `keys` of Layer is set in one function and read in another; return it, and pass it as an argument
+# PortError: test_made_objects.py:0 `return x + cache.layers[0].keys.sum()`: `keys` of Layer is set in one function and read in another; return it, and pass it as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -19,4 +19,4 @@ class ReadsInTrainMode(nnx.Module):
         return self.fc(x)
 
 # ---- the next port of this test ----
-# PortError: test_modes.py:0 `return y * float(x.max()) if self.training else y`: float() of a tensor: its value is not known when JAX traces; keep it as a tensor, or pass the number as an argument
+# PortError: test_modes.py:0 `return y * float(x.max()) if self.training else y`: float() of a tensor: its value is not known when JAX traces; keep it as a tensor, or pass the number as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: test_recurrent_modules.py:0 `return self.rnn(x, start)`: LSTM with a projection is not ported
+# PortError: test_recurrent_modules.py:0 `return self.rnn(x, start)`: LSTM with a projection is not ported; write its steps with nn.LSTMCell and a linear layer; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,1 +1,1 @@
-# PortError: test_port.py:0 `x = checkpoint(self.norms, x, use_reentrant=False)`: checkpoint around buffers that change, which torch changes again in the backward pass; port it without checkpoint
+# PortError: test_port.py:0 `x = checkpoint(self.norms, x, use_reentrant=False)`: checkpoint around buffers that change, which torch changes again in the backward pass; port it without checkpoint; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

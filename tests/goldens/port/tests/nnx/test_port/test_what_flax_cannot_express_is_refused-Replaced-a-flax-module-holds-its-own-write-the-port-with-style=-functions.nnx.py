@@ -1,1 +1,1 @@
-# PortError: test_port.py:0 `return torch.func.functional_call(self.fc, new, (x,))`: functional_call gives a module other parameters, and a flax module holds its own; write the port with style="functions"
+# PortError: test_port.py:0 `return torch.func.functional_call(self.fc, new, (x,))`: functional_call gives a module other parameters, and a flax module holds its own; write the port with style="functions"; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,4 +1,4 @@
-# PortError: test_deviations.py:0 `return nn.functional.dropout(nn.functional.dropout(row, 0.5), 0.5)`: dropout raised RuntimeError: vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap
+# PortError: test_deviations.py:0 `return nn.functional.dropout(nn.functional.dropout(row, 0.5), 0.5)`: dropout raised RuntimeError: vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap; pass inputs on which it does not
 
 # ---- the next port of this test ----
 """JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13."""

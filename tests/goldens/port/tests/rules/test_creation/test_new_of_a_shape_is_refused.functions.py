@@ -1,1 +1,1 @@
-# PortError: test_creation.py:0 `return x * x.new(x.shape).fill_(2)`: new() of a shape, or of nothing; write new_empty(shape)
+# PortError: test_creation.py:0 `return x * x.new(x.shape).fill_(2)`: new() of a shape, or of nothing; write new_empty(shape); or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

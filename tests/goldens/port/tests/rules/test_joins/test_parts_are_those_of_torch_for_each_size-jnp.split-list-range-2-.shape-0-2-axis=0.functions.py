@@ -12,7 +12,11 @@ F = functional.at("2.13")
 
 
 def parts(p, x):
-    """Parts (rules/test_joins.py:0): x (N, 4) -> (N, 6)."""
+    """Parts (rules/test_joins.py:0): x (N, 4) -> (N, 6).
+
+    JAX unrolls `for n, h in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
+    """
     x = enumerate(function(F.linear(x, **p["fc"])))
     return jnp.concatenate([h * (n + 1) for n, h in x], axis=0)
 

@@ -6,7 +6,11 @@ from jaxgrad.nnx import Linear
 
 
 class Parts(nnx.Module):
-    """Parts (rules/test_joins.py:0)."""
+    """Parts (rules/test_joins.py:0).
+
+    JAX unrolls `for n, h in enumerate(function(self.fc(x)))`, so compile time grows with the
+    number of iterations; use lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.fc = Linear(4, 6, rngs=rngs)

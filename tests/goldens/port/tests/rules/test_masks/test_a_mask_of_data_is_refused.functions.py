@@ -1,1 +1,1 @@
-# PortError: test_masks.py:0 `return h[(own & (x[:, :1] > 0)).any(1)]`: a mask as an index makes a size that depends on values; use torch.where
+# PortError: test_masks.py:0 `return h[(own & (x[:, :1] > 0)).any(1)]`: a mask as an index makes a size that depends on values; use torch.where; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

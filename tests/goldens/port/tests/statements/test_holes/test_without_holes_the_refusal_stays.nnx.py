@@ -1,4 +1,4 @@
-# PortError: test_holes.py:0 `loud = h[mask].mean()`: a mask as an index makes a size that depends on values; use torch.where
+# PortError: test_holes.py:0 `loud = h[mask].mean()`: a mask as an index makes a size that depends on values; use torch.where; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand
 
 # ---- the next port of this test ----
 """JAX port of Reads (statements/test_holes.py), written by jaxgrad.port for torch 2.13.

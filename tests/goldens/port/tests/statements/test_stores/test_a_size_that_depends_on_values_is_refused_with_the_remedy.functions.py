@@ -1,1 +1,1 @@
-# PortError: test_stores.py:0 `return h[(h[:, 0] > 0).nonzero().squeeze(-1)]`: nonzero() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor
+# PortError: test_stores.py:0 `return h[(h[:, 0] > 0).nonzero().squeeze(-1)]`: nonzero() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -12,7 +12,11 @@ F = functional.at("2.13")
 
 
 def each_chunk(p, x):
-    """EachChunk (values/test_lengths.py:0): x (N, L, 4) -> (3, N, 4)."""
+    """EachChunk (values/test_lengths.py:0): x (N, L, 4) -> (3, N, 4).
+
+    JAX unrolls `for part in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
+    """
     size = -(-x.shape[1] // 3)
     x = jnp.split(x, list(range(size, x.shape[1], size)), axis=1)
     return jnp.stack([F.linear(part, **p["linear"]).sum(axis=1) for part in x])

@@ -6,7 +6,11 @@ from jaxgrad.nnx import Linear
 
 
 class EachChunk(nnx.Module):
-    """EachChunk (values/test_lengths.py:0)."""
+    """EachChunk (values/test_lengths.py:0).
+
+    JAX unrolls `for part in x`, so compile time grows with the number of iterations; use
+    lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.linear = Linear(4, 4, rngs=rngs)

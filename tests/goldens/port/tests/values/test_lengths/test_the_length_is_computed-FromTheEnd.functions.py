@@ -11,7 +11,11 @@ F = functional.at("2.13")
 
 
 def from_the_end(p, x):
-    """FromTheEnd (values/test_lengths.py:0): x (N, L, 4) -> (N, 4)."""
+    """FromTheEnd (values/test_lengths.py:0): x (N, L, 4) -> (N, 4).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
     outs = []
     for t in range(x.shape[1]):
         outs.append((F.linear(x[:, t], **p["linear"]), x[:, t]))

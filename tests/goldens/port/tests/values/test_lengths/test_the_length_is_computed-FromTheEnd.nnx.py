@@ -5,7 +5,11 @@ from jaxgrad.nnx import Linear
 
 
 class FromTheEnd(nnx.Module):
-    """FromTheEnd (values/test_lengths.py:0)."""
+    """FromTheEnd (values/test_lengths.py:0).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.linear = Linear(4, 4, rngs=rngs)

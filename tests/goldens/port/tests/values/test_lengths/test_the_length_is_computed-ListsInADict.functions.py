@@ -12,7 +12,11 @@ F = functional.at("2.13")
 
 
 def lists_in_a_dict(p, x):
-    """ListsInADict (values/test_lengths.py:0): x (N, L, 4) -> (L, N, 4)."""
+    """ListsInADict (values/test_lengths.py:0): x (N, L, 4) -> (L, N, 4).
+
+    JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
+    iterations; use lax.scan for long inputs.
+    """
     lists = {"outs": [], "ins": []}
     for t in range(x.shape[1]):
         lists["outs"].append(F.linear(x[:, t], **p["linear"]))

@@ -11,6 +11,10 @@ F = functional.at("2.13")
 
 
 def range_as_a_value(p, x):
-    """RangeAsAValue (values/test_lengths.py:0): x (N, L, 4) -> (N, 4)."""
+    """RangeAsAValue (values/test_lengths.py:0): x (N, L, 4) -> (N, 4).
+
+    JAX unrolls `for n in places[::-1]`, so compile time grows with the number of iterations;
+    use lax.scan for long inputs.
+    """
     places = list(range(x.shape[1]))
     return sum([F.linear(x[:, n], **p["linear"]) * n for n in places[::-1]])

@@ -5,7 +5,11 @@ from jaxgrad.nnx import Linear
 
 
 class RangeAsAValue(nnx.Module):
-    """RangeAsAValue (values/test_lengths.py:0)."""
+    """RangeAsAValue (values/test_lengths.py:0).
+
+    JAX unrolls `for n in places[::-1]`, so compile time grows with the number of iterations;
+    use lax.scan for long inputs.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.linear = Linear(4, 4, rngs=rngs)

@@ -1,1 +1,1 @@
-# PortError: test_static_inputs.py:0 `return x[x > 0] if several else x`: a mask as an index makes a size that depends on values; use torch.where
+# PortError: test_static_inputs.py:0 `return x[x > 0] if several else x`: a mask as an index makes a size that depends on values; use torch.where; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand
