@@ -218,5 +218,5 @@ def _pointless(surface: str, pattern: str, rows: Sequence[Mapping[str, Any]]) ->
         near = paths.nearest(names, [pattern], "names")
         text = f"accept= lists {pattern!r}, which matches none of the compared values. {near}"
     else:
-        text = f"accept= lists {pattern!r}, but nothing that matches it differs: remove this pattern"
+        text = f"accept= lists {pattern!r}, but nothing like it differs: remove this pattern"
     return Finding(surface, pattern, ACCEPT, text)
