@@ -54,6 +54,7 @@ from jaxgrad.parity.ulp import scale_of
 
 
 T = TypeVar("T")
+NO_PLACE, NO_CAUSE = "the first place could not be located", "the cause is not known"  # in notes
 
 
 def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
@@ -241,6 +242,7 @@ class Evidence:
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
     mistakes: tuple[tuple[Change, ...], ...] = ()  # of the port that torch makes too
     made: bool = False  # whether torch makes all mistakes of the port's forward pass in every run
+    searches: bool = True  # whether causes are looked for, and not only places
     reference: str = TORCH  # the framework of the original, as `prove(reference=)` says
 
     def rerun_torch(self) -> Evidence:
@@ -308,7 +310,7 @@ class Evidence:
         self,
         find: Callable[[], T],
         otherwise: T,
-        unknown: str = "the first place could not be located",
+        unknown: str = NO_PLACE,
     ) -> tuple[T, tuple[str, ...]]:
         """Return the location of a failure, and a note on what is `unknown` if the search raised.
 
@@ -328,7 +330,7 @@ class Evidence:
 
         It has not if the next step takes more `seconds` of CPU time than are left.
         """
-        return self.clock.may_search(what, seconds)
+        return self.searches and self.clock.may_search(what, seconds)
 
     def unread(self, names: Sequence[str]) -> Mapping[str, bool]:
         """Return the values that torch's first run changed and that no further call reads.
@@ -577,7 +579,7 @@ class Evidence:
 
 def explained(evidence: Evidence, find: Callable[[], Finding], finding: Finding) -> Finding:
     """Return a finding with its cause; if the search raised, that is its observation."""
-    result, notes = evidence.locate(find, finding, "the cause is not known")
+    result, notes = evidence.locate(find, finding, NO_CAUSE)
     return dataclasses.replace(result, cause="; ".join(notes)) if notes else result
 
 

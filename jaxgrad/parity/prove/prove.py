@@ -23,7 +23,7 @@ from jaxgrad.parity.prove import arguments, checks, listings, origins, progress_
 from jaxgrad.parity.prove.beside import unused_results
 from jaxgrad.parity.prove.causes import edited
 from jaxgrad.parity.prove.clock import Clock, TimeLimit
-from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.evidence import NO_CAUSE, Evidence, gather
 from jaxgrad.parity.prove.record import adapters
 from jaxgrad.parity.prove.record.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.report import (
@@ -371,7 +371,7 @@ def _judge_gradients(evidence: Evidence, judgements: dict[str, Judgement]) -> No
 
     why, notes = None, ()
     if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
-        why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)
+        why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None, NO_CAUSE)
     judgements["structure"] = structure.explained(judgements["structure"], evidence, why)
     judged = gradients.surface(evidence, why)
     judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))

@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.causes import collectives, extra_masks, numbers, swapp
 from jaxgrad.parity.prove.causes import constants as unequal_constants
 from jaxgrad.parity.prove.causes.constants import Unequal
 from jaxgrad.parity.prove.dtypes import dtype_branches
-from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.evidence import NO_CAUSE, Evidence
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
 from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.locate import shuffled
@@ -50,9 +50,12 @@ def _judged(evidence: Evidence) -> Judgement:
     rows = tuple(j.row() for j in judged)
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        located, notes = evidence.locate(
-            lambda: _locate(evidence, draw, wrong), Located((_plain(wrong[0]),))
-        )
+        located, notes = evidence.locate(lambda: _locate(evidence, draw, wrong), None, NO_CAUSE)
+        if located is None:  # the place is known, whatever the search for a cause raised
+            without = dataclasses.replace(evidence, searches=False)
+            plain = Located((_plain(wrong[0]),))
+            located, more = evidence.locate(lambda: _locate(without, draw, wrong), plain)
+            notes = more or notes
         text = f"{wrong[0].name} {wrong[0].off}"
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
@@ -421,7 +424,7 @@ def _tried(evidence: Evidence, draw: int, origins: Origins) -> Iterator[Guess]:
 
     The user's weights may contain equal constants (a bias of zeros), but redrawn weights do not.
     """
-    if not evidence.rerunnable:
+    if not (evidence.rerunnable and evidence.searches):
         return
     from jaxgrad.parity.prove.causes import forward as forward_causes
 

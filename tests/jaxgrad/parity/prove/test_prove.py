@@ -21,6 +21,7 @@ import jaxgrad
 from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import clock as clocks
 from jaxgrad.parity.prove import evidence
+from jaxgrad.parity.prove.causes import forward as forward_causes
 from jaxgrad.parity.prove.causes import updates as update_causes
 from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.record.torch_side.values import Call
@@ -516,6 +517,23 @@ def test_the_verdict_survives_an_error_while_locating(arguments, monkeypatch):
         "the first place could not be located because of a bug in jaxgrad: KeyError: 'spot'",
     )
     assert "output differs" in str(report)
+
+
+def test_an_error_in_the_search_for_a_cause_keeps_the_place(arguments, monkeypatch):
+    """The place of a wrong output is that of a proof that looks for no cause."""
+
+    def broken(*args):
+        raise KeyError("spot")
+
+    known = proved(arguments, fn=functools.partial(port, eps=1e-3)).first
+    monkeypatch.setattr(forward_causes, "guesses", broken)
+    report = proved(arguments, fn=functools.partial(port, eps=1e-3))
+
+    assert known is not None and known.tested and report.first is not None
+    places = [(f.torch, f.op) for f in (known, report.first)]
+    assert places == [("norm", "layer_norm")] * 2
+    assert report.first.cause == ""
+    assert report.notes == ("the cause is not known because of a bug in jaxgrad: KeyError: 'spot'",)
 
 
 def test_an_error_in_the_search_for_a_cause_of_wrong_updates_is_reported(arguments, monkeypatch):
