@@ -1,7 +1,8 @@
 """Another mask: torch is rerun with the elements masked that the port masks.
 
-A mask has no floating numbers to compare. The port's mask is known from its effect: a call of
-`where` changes an element of its operand, or keeps it.
+A mask may have no floating numbers to compare. It is known from its effect in both programs: a call
+of `where`, a sum with 0 and -1e9 or a product with 0 and 1 changes an element of its operand, or
+keeps it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun
 from jaxgrad.parity.prove.wording import Mutual
 
 
-_CALLS = ("masked_fill", "where")
+_SUMS, _PRODUCTS = ("add", "radd"), ("mul", "rmul")
+_CALLS = ("masked_fill", "where", *_SUMS, *_PRODUCTS)
+_IN_JAX = ("select_n", "add", "mul")
 _COPIES = 4  # JAX values that are equal to the operand
+_LOW = -1e3  # a number that is added to a masked score is lower
 
 
 class Masked(NamedTuple):
@@ -88,9 +92,21 @@ def _masked(run: TorchRun, i: int) -> Masked | None:
         if data is None or data.shape != value.data.shape:
             continue
         for position, x in enumerate(value.call[1]):
-            if is_value(x, run.values[k]):
+            if is_value(x, run.values[k]) and _masks(value.op, value.call[1], position):
                 return Masked(i, k, position)
     return None
+
+
+def _masks(op: str, args: Sequence[Any], position: int) -> bool:
+    """Whether a call masks one of its arguments; the terms of a sum or a product may be a mask."""
+    if op not in (*_SUMS, *_PRODUCTS):
+        return True
+    mask = args[1 - position] if len(args) == 2 else None
+    numbers = mask.unique().tolist() if isinstance(mask, Tensor) and mask.ndim else ()
+    if len(numbers) != 2:
+        return False
+    low, high = numbers
+    return high == 0 and low < _LOW if op in _SUMS else (low, high) == (0, 1)
 
 
 def _effects(evidence: Evidence, draw: int, runs: Sequence[TorchRun], i: int) -> Effects | None:
@@ -112,14 +128,16 @@ def _effects(evidence: Evidence, draw: int, runs: Sequence[TorchRun], i: int) ->
     for row in alignment.candidates[operand][:_COPIES]:
         copy = alignment.spots[row]
         for key in flow.children.get(copy.key, ()):
-            selects = equations[key[0]].primitive.name == "select_n"
-            if not selects or lengths[key[0]] != lengths[copy.path]:  # in another loop
+            masks = equations[key[0]].primitive.name in _IN_JAX
+            if not masks or lengths[key[0]] != lengths[copy.path]:  # in another loop
                 continue
             spots = copy, Spot(*key, copy.iteration)
             both = [port.values(each, spots) for each in evidence.draws]
             if any(x.shape != y.shape or x.size != of_torch[0].size for x, y in both):
                 continue
             of_jax = tuple(_changed(x, y).reshape(of_torch[0].shape) for x, y in both)
+            if of_jax[draw].all():  # a sum or a product that is no mask
+                continue
             if not np.array_equal(of_torch[draw], of_jax[draw]):
                 return Effects(key, of_torch, of_jax)
     return None
@@ -132,6 +150,8 @@ def _changed(x: Any, result: Any) -> np.ndarray:
 def _computed_at(evidence: Evidence, key: Key) -> str:
     """Say where JAX computes the mask of a call, unless it is an argument of the port."""
     flow, program = evidence.flow, evidence.port.program
+    if program.equations[key[0]].primitive.name != "select_n":
+        return ""
     made = [k for k in flow.operands[key[0]][0] if leaf_of(k) is None]
     while made and program.equations[made[0][0]].primitive.name in REARRANGES:
         made = [k for k in flow.parents[made[0]] if leaf_of(k) is None]
@@ -148,14 +168,25 @@ def _change(run: TorchRun, i: int, effects: Effects) -> Change:
 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Tensor:
         own = func(*args, **kwargs)
-        x = args[masked.position].detach().numpy()
-        changed = _changed(x, own.detach().numpy())
+        x = args[masked.position]
+        changed = _changed(x.detach().numpy(), own.detach().numpy())
         for of_torch, of_jax in zip(effects.of_torch, effects.of_jax, strict=True):
             if np.array_equal(changed, of_torch):
-                mask = torch.as_tensor(of_jax)
-                if op == "masked_fill":
-                    return func(args[0], mask, *args[2:], **kwargs)
-                return func(~mask if masked.position == 1 else mask, *args[1:], **kwargs)
+                return _with_mask(op, func, args, kwargs, masked.position, torch.as_tensor(of_jax))
         return own
 
     return Change(run.values[i].call_number, call)
+
+
+def _with_mask(
+    op: str, func: Callable[..., Any], args: Any, kwargs: Any, position: int, mask: Tensor
+) -> Tensor:
+    """Return the result of a call with another mask, which is true where an element is changed."""
+    x = args[position]
+    if op == "masked_fill":
+        return func(x, mask, *args[2:], **kwargs)
+    if op == "where":
+        return func(~mask if position == 1 else mask, *args[1:], **kwargs)
+    if op in _PRODUCTS:
+        return x * ~mask
+    return x + torch.zeros_like(x).masked_fill(mask, args[1 - position].min().item())

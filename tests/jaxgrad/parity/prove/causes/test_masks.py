@@ -89,6 +89,48 @@ def test_two_masks_are_named_one_after_the_other():
     assert second.cause.startswith("the masks differ in 12 of 60")
 
 
+class Added(Net):
+    """A mask that is added to the scores, or that multiplies the outputs."""
+
+    def __init__(self, adds: bool):
+        super().__init__()
+        self.adds = adds
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        hidden = torch.arange(x.shape[1])[None] >= ((lengths + 1) // 2)[:, None]
+        scores = self.q(x) @ self.k(x).mT
+        if self.adds:
+            scores = scores + torch.where(hidden[:, None], -1e9, 0.0)
+        h = scores.softmax(-1) @ x
+        return h if self.adds else h * (~hidden)[..., None].to(h.dtype)
+
+
+@pytest.mark.parametrize("chooses", [True, False])
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_mask_in_a_sum_or_a_product_is_named(adds, chooses):
+    """JAX has a sum and a product too, or chooses with `where`."""
+
+    def wrong(p: Any, x: Any, lengths: Any) -> Any:
+        keep = jnp.arange(x.shape[1])[None] < (lengths // 2)[:, None]
+        scores = (x @ p["q.weight"].T + p["q.bias"]) @ (x @ p["k.weight"].T + p["k.bias"]).mT
+        if adds and chooses:
+            scores = jnp.where(keep[:, None], scores, -jnp.inf)
+        elif adds:
+            scores += jnp.where(keep[:, None], 0.0, -1e9)
+        h = jax.nn.softmax(scores, -1) @ x
+        if adds:
+            return h
+        return jnp.where(keep[..., None], h, 0.0) if chooses else h * keep[..., None]
+
+    module = Added(adds)
+    first = prove(module, wrong, arrays(module), INPUTS).first
+    assert first is not None and first.tested and first.op == ("add" if adds else "mul")
+    count, at = ("15 of 75", [0, 0, 2]) if adds else ("12 of 60", [0, 2, 0])
+    start = f"the masks differ in {count} elements: at {at}, torch's {first.op} keeps the element"
+    assert first.cause.startswith(f"{start}, JAX changes it")
+    assert ("JAX computes its mask at" in first.cause) is chooses
+
+
 def test_a_mask_that_depends_on_the_numbers_is_named():
     """It has other elements on the other draw, where torch is rerun with that mask."""
 
