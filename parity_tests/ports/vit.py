@@ -307,7 +307,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.attn*",
         plant=dict(scale=HEADS / WIDTH),
         about="The attention scores are divided by d instead of sqrt(d).",
-        cause="scale is 1/d",
+        cause="scale is 1/d|number in mul is 0.25, torch uses 0.5",
     ),
     Bug(
         "softmax_axis",
