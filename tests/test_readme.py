@@ -284,6 +284,22 @@ def test_the_page_on_prove_has_every_common_check():
     assert f"| `prove` | {found[1]}, and for {found[2]} it names both" in page
 
 
+def test_the_page_on_prove_quotes_the_pairs_of_mistakes():
+    """docs/prove.md gives the counts of the pairs that `make kill-pairs` planted."""
+    table = (ROOT / "benchmarks" / "KILL_PAIRS.md").read_text()
+    pairs, both, turn = re.findall(
+        r"^(\d+) pairs of bugs, .*\n.* both bugs of (\d+) pairs .*\n.* both bugs of (\d+) pairs",
+        table,
+    )[0]
+    page = " ".join((ROOT / "docs" / "prove.md").read_text().split())
+
+    assert turn == pairs
+    assert (
+        f"Of {pairs} drawn pairs of these mistakes, planted together, one report names both in "
+        f"{both}." in page
+    )
+
+
 def test_the_wider_bounds_are_named():
     """The page of behaviours names those whose comparison has a tolerance of its own."""
     wider = [case for case in load().values() if case.tolerance is not None]
