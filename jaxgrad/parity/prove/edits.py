@@ -11,6 +11,9 @@ import re
 from jaxgrad._core.source import short_name
 
 
+_ARGUMENT = re.compile(r"\w+=[\w.']+")  # of a call, by name
+
+
 @dataclasses.dataclass(frozen=True)
 class Edit:
     """A suggested change of one line of the port's source."""
@@ -51,7 +54,8 @@ def suggest(file: str, line: int, wrong: str, right: str, column: int | None = N
         file: Path of the port's source file.
         line: Number of the line that computes the wrong value.
         wrong: What the code contains: a name, a number, an argument such as `axis=0`.
-        right: What it should contain; empty to remove a call of the function `wrong`.
+        right: What it should contain; empty to remove a call of the function `wrong`; an argument
+            such as `approximate=False` to give it to the call of this function.
         column: Where in the line the wrong call starts, if the line contains several such calls.
 
     Returns:
@@ -59,6 +63,10 @@ def suggest(file: str, line: int, wrong: str, right: str, column: int | None = N
     """
     if not wrong or not source_line(file, line):
         return None
+    if _ARGUMENT.fullmatch(right) and wrong.isidentifier():
+        lines = (line, *function_lines(file, line))
+        found = (argument(file, n, wrong, right, replaces=True) for n in dict.fromkeys(lines))
+        return next((edit for edit in found if edit is not None), None)
     for numbers in ([line], function_lines(file, line)):
         edits = [
             Edit(file, n, source_line(file, n), new)
@@ -133,7 +141,9 @@ def detached(file: str, line: int) -> Edit | None:
     return Edit(file, line, text, f"{before}{whole}.detach(){after}")
 
 
-def argument(file: str, line: int, function: str, text: str) -> Edit | None:
+def argument(
+    file: str, line: int, function: str, text: str, *, replaces: bool = False
+) -> Edit | None:
     """Suggest one more argument of the only call of a function in a line.
 
     Args:
@@ -141,17 +151,30 @@ def argument(file: str, line: int, function: str, text: str) -> Edit | None:
         line: Number of the line.
         function: The function's name, without its module.
         text: The argument, such as `eps=1e-06`.
+        replaces: Whether the call may have the argument with another value, which is replaced.
     """
     old = source_line(file, line)
     calls = (node for node in ast.walk(_parsed(file)) if isinstance(node, ast.Call))
     named = [x for x in calls if x.end_lineno == line and _name_of(x.func) == function]
-    name = text.partition("=")[0]
-    if len(named) != 1 or any(keyword.arg == name for keyword in named[0].keywords):
+    name, _, value = text.partition("=")
+    if len(named) != 1:
         return None
+    given = next((x.value for x in named[0].keywords if x.arg == name), None)
+    if given is not None:
+        same = not replaces or given.lineno != line or given.end_lineno != line
+        return None if same else _in_place_of(file, given, value)
     encoded, end = old.encode(), (named[0].end_col_offset or 0) - 1
     before, after = encoded[:end].decode(), encoded[end:].decode()
     comma = ", " if named[0].args or named[0].keywords else ""
     return Edit(file, line, old, f"{before}{comma}{text}{after}")
+
+
+def _in_place_of(file: str, node: ast.expr, code: str) -> Edit | None:
+    """Suggest other code in place of an expression in one line."""
+    line = source_line(file, node.lineno)
+    encoded, (_, start, _, end) = line.encode(), _span(node)
+    new = f"{encoded[:start].decode()}{code}{encoded[end:].decode()}"
+    return Edit(file, node.lineno, line, new) if new != line else None
 
 
 def _name_of(node: ast.expr) -> str:

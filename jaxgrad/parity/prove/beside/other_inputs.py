@@ -334,7 +334,8 @@ def _edge_note(evidence: Evidence, name: str, inputs: Any) -> str:
     if not wrong:
         return ""
     prefix, j = wrong[0]
+    at = f" at {list(j.index)}" if j.index else ""
     return (
-        f"not judged, because the given inputs contain no such case: with {name}, {prefix}{j.name} "
-        f"differs at {list(j.index)}: torch gives {j.torch}, JAX gives {j.jax}"
+        f"not judged: with {name}, which your inputs do not contain, {prefix}{j.name} differs{at}: "
+        f"torch gives {j.torch}, JAX gives {j.jax}"
     )

@@ -20,7 +20,9 @@ from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.compared import stopped
 from jaxgrad.parity.prove.record.jax_side import flow, gates
+from jaxgrad.parity.prove.record.jax_side.flow import leaf_key
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
+from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.values import Change, Value
 from jaxgrad.parity.prove.wording import TORCH
 
@@ -251,12 +253,14 @@ def _in_torch(case: Case) -> Explanation | None:
     group, fixed = best
     first, formula, places = group[0], "", []
     value = run.values[first]
+    key = None
     if value.op == "embedding":
         what = wording.Mutual(
             "torch gives the embedding's padding_idx no gradient, JAX gives it one"
         )
         tested = f"rerunning torch without padding_idx, {case.names(fixed)}"
-        text = wording.Rerun(what, tested, torch="; leave padding_idx out")
+        key, remedy = _lookup(case, value), _without_row(case, first)
+        text = wording.Rerun(what, tested, remedy, "; leave padding_idx out")
     else:
         places = _in_words(case, group)
         it = "it" if len(group) == 1 else "these stops"
@@ -274,6 +278,7 @@ def _in_torch(case: Case) -> Explanation | None:
         text.says(case.evidence.reference),
         fixed,
         fixed == case.wrong,
+        key,
         through=tuple(places),
         changes=changes,
         stops=stops,
@@ -281,6 +286,32 @@ def _in_torch(case: Case) -> Explanation | None:
         lines=lines,
         stops_torch=stops,
     )
+
+
+def _lookup(case: Case, value: Value) -> Key | None:
+    """Return the equation of JAX that reads the rows of an embedding."""
+    flow_, equations = case.evidence.flow, case.evidence.port.program.equations
+    weights = case.evidence.port.weights
+    todo = [leaf_key(i) for name in value.weights for i in weights.leaves_of(name)]
+    while todo:
+        for child in flow_.children.get(todo.pop(0), ()):
+            name = equations[child[0]].primitive.name
+            if name == "gather":
+                return child
+            if name in flow.REARRANGES:
+                todo.append(child)
+    return None
+
+
+def _without_row(case: Case, number: int) -> str:
+    """Say how a port stops the gradient of the row that torch's padding_idx names."""
+    values = case.evidence.torch_side.run(case.evidence.draws[case.draw], keep=True).values
+    call = values[number].call if number < len(values) else None
+    args, kwargs = (call[1], call[2]) if call is not None else ((), {})
+    row = kwargs.get("padding_idx", args[2] if len(args) > 2 else None)
+    if not isinstance(row, int):
+        return ""
+    return f"; look up rows of table.at[{row}].set(lax.stop_gradient(table[{row}]))"
 
 
 def _straight(case: Case) -> Explanation | None:

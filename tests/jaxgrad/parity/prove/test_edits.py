@@ -248,3 +248,23 @@ def test_an_argument_that_a_call_has_is_not_added(tmp_path):
     path = tmp_path / "model.py"
     path.write_text("def forward(h):\n    return F.elu(h, alpha=2.0)\n")
     assert edits.argument(str(path), 2, "elu", "alpha=3.0") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "right", "new"),
+    [
+        ("jax.nn.gelu(h)", "approximate=False", "jax.nn.gelu(h, approximate=False)"),
+        ("gelu(h, approximate=True)", "approximate=False", "gelu(h, approximate=False)"),
+        ("gelu(gelu(h))", "approximate=False", None),
+        ("gelu(h, approximate=False)", "approximate=False", None),
+        ("act(h)", "approximate=False", None),
+    ],
+)
+def test_an_argument_is_given_to_a_call_or_gets_another_value(tmp_path, code, right, new):
+    """The line may also be another one of the same function."""
+    path = tmp_path / "port.py"
+    path.write_text(f"def port(p, x):\n    h = x @ p\n    h = {code}\n    return h\n")
+    found = [edits.suggest(str(path), line, "gelu", right) for line in (3, 4)]
+
+    expected = None if new is None else f"    h = {new}"
+    assert [edit and edit.new for edit in found] == [expected, expected]

@@ -51,7 +51,7 @@ def gelu(call: TorchCall) -> Mistakes:
     text = Told(setting.of_jax, f"{setting.of_torch}{write}")
     right = f"approximate={used == 'tanh'}"
     wrong = call.called(text, call.args[0], approximate=other).writing("approximate", other)
-    yield wrong.fixed(f"approximate={used != 'tanh'}", right)
+    yield wrong.fixed("gelu", right)
 
 
 def activation(call: TorchCall) -> Mistakes:

@@ -356,17 +356,30 @@ def test_the_slope_of_abs_at_zero_is_named():
 
 
 def test_the_padding_of_an_embedding_is_named():
-    """Torch gives `padding_idx` no gradient; the port gives it one."""
+    """Torch gives `padding_idx` no gradient; the port gives it one where it looks up the rows."""
     torch.manual_seed(0)
-    module = nn.Sequential(nn.Embedding(5, 3, padding_idx=0), nn.Tanh())
+    module = nn.Sequential(nn.Embedding(5, 3, padding_idx=2), nn.Tanh())
+    ids = (torch.tensor([[2, 1, 0, 2]]).numpy(),)
 
     def apply(p: Any, ids: Any) -> Any:
         return jnp.tanh(p["0.weight"][ids])
 
-    first = prove(module, apply, arrays(module), (torch.tensor([[0, 1, 2, 0]]).numpy(),)).first
+    def stopped(p: Any, ids: Any) -> Any:
+        table = p["0.weight"]
+        return jnp.tanh(table.at[2].set(lax.stop_gradient(table[2]))[ids])
+
+    first = prove(module, apply, arrays(module), ids).first
 
     assert first is not None
-    assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
+    assert first.cause == (
+        "torch gives the embedding's padding_idx no gradient, JAX gives it one (rerunning torch "
+        "without padding_idx, all gradients agree); look up rows of "
+        "table.at[2].set(lax.stop_gradient(table[2]))"
+    )
+    line = apply.__code__.co_firstlineno + 1
+    assert first.jax == f"0.weight, test_gradients.py:{line} (gather)"
+    assert first.source.endswith('return jnp.tanh(p["0.weight"][ids])')
+    prove(module, stopped, arrays(module), ids).check()
 
 
 def test_padding_of_a_shared_table_is_the_cause():
