@@ -116,6 +116,8 @@ def _read_by(case: Case, call: Hook) -> str:
     """Name the value that has a hook by the calls that read it."""
     values = case.run.values
     readers = dict.fromkeys(v.in_words for v in values if call.value in v.inputs)
+    if len(readers) > 2:
+        return call.of
     verb = "reads" if len(readers) == 1 else "read"
     return f"the value that torch's {' and '.join(readers)} {verb}" if readers else "the value"
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jaxgrad.parity.prove.causes.mistakes.call import NUMBER
 from jaxgrad.parity.prove.causes.trials import Trial, in_place, is_value
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_of, place
@@ -65,6 +66,8 @@ def different(
         return
     own, jaxs = effects.of_torch[draw], effects.of_jax[draw]
     differing = np.argwhere(own != jaxs)
+    if len(differing) == own.size or not jaxs.any():
+        return  # the mask is inverted, or missing
     at = [int(n) for n in differing[0]]
     verbs = ("changes", "keeps") if own[tuple(at)] else ("keeps", "changes")
     text = (
@@ -79,7 +82,8 @@ def different(
 
     change = _change(every[draw], i, effects)
     tested = "rerunning torch with JAX's mask"
-    yield Trial(i, Mutual(text), (change,), everywhere, tested, key=effects.key)
+    general = NUMBER  # a mask that is shifted or transposed is told as such
+    yield Trial(i, Mutual(text), (change,), everywhere, tested, key=effects.key, general=general)
 
 
 def _masked(run: TorchRun, i: int) -> Masked | None:
@@ -102,7 +106,9 @@ def _masks(op: str, args: Sequence[Any], position: int) -> bool:
     if op not in (*_SUMS, *_PRODUCTS):
         return True
     mask = args[1 - position] if len(args) == 2 else None
-    numbers = mask.unique().tolist() if isinstance(mask, Tensor) and mask.ndim else ()
+    if not isinstance(mask, Tensor) or not mask.ndim or mask.is_complex():
+        return False
+    numbers = mask.unique().tolist()
     if len(numbers) != 2:
         return False
     low, high = numbers

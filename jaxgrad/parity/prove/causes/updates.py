@@ -403,14 +403,38 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
         else:
             off, rate = proportion(before, actual - expected), float(settings[name]["lr"])
             decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else None
-    known = {np.ndim(paths.before[name]): d for name, d in decays.items() if d is not None}
-    others = set(known.values())  # a weight without a known decay has that of similar weights
-    full = {
-        name: _first(decay, known.get(np.ndim(paths.before[name])), *others, own[name])
-        for name, decay in decays.items()
-    }
-    if full != own:
+    for full in _completed(evidence, training, decays, own, paths):
         yield variants.Variant(_decay(own, full), variants.with_decays(training, full))
+
+
+def _completed(
+    evidence: Evidence,
+    training: Training,
+    decays: Mapping[str, float | None],
+    own: Mapping[str, float],
+    paths: Trajectories,
+) -> Iterator[dict[str, float]]:
+    """Yield the decays of all weights, where those of weights that are zero are not known.
+
+    Such a weight has the decay of the weights in torch's group, or that of weights of its rank.
+    """
+    from jaxgrad.parity.prove.record.torch_side import loop
+
+    groups = loop.groups(training, evidence.torch_side.module)
+    found: list[dict[str, float]] = []
+    for alike in (groups, {name: np.ndim(paths.before[name]) for name in own}):
+        known: dict[int | None, set[float]] = {}
+        for name, decay in decays.items():
+            if decay is not None:
+                known.setdefault(alike.get(name), set()).add(decay)
+        others = {x for values in known.values() for x in values}
+        full = {
+            name: _first(decay, *known.get(alike.get(name), ()), *others, own[name])
+            for name, decay in decays.items()
+        }
+        if full != own and full not in found:
+            found.append(full)
+    yield from found
 
 
 def _first(*decays: float | None) -> float:

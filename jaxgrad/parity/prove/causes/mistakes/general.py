@@ -338,12 +338,26 @@ def clamped(call: TorchCall) -> Mistakes:
     known = [*own, *(-bound for bound in own), *call.numbers[:6]]
     lows, highs = ((None, *dict.fromkeys(known)) for _ in used)
     for bounds in itertools.product(lows, highs):
-        if bounds not in (used, (None, None)) and not _crossed(*bounds):
+        if bounds in (used, (None, None)) or _crossed(*bounds):
+            continue
+        if not _has_idle_bound(x, bounds, used):
             theirs, own = _bounds(*bounds), _bounds(*used)
             text = Told(
                 f"clamp has {theirs}, torch's has {own}", f"clamp has {own}, JAX's has {theirs}"
             )
             yield call.by(text, torch.clamp, x, *bounds)
+
+
+def _has_idle_bound(
+    x: Tensor, bounds: tuple[float | None, float | None], used: tuple[float | None, float | None]
+) -> bool:
+    """Whether one of two bounds, which torch does not have, changes no element."""
+    low, high = bounds
+    if low is None or high is None:
+        return False
+    both = torch.clamp(x, low, high)
+    alone = ((used[0] != low, (None, high)), (used[1] != high, (low, None)))
+    return any(new and torch.equal(both, torch.clamp(x, *one)) for new, one in alone)
 
 
 def _crossed(low: float | None, high: float | None) -> bool:

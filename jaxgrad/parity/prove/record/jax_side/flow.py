@@ -12,6 +12,7 @@ from jax.extend import core as jex_core
 from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, bodies
 from jaxgrad._core.source import Span
+from jaxgrad._core.tree import is_inexact
 from jaxgrad.parity.prove.record.jax_side.program import CUSTOM, JaxProgram, Key
 
 
@@ -88,11 +89,20 @@ class Flow:
 
     @functools.cached_property
     def live(self) -> set[Key]:
-        """The values from which a gradient flows to a leaf, through no stop_gradient."""
+        """The values from which a gradient flows to a leaf, through no stop_gradient.
+
+        No gradient flows through integers and booleans, such as the indices of a segment.
+        """
         equations = self.program.equations.items()
         stops = {(path, 0) for path, eqn in equations if eqn.primitive.name == "stop_gradient"}
-        leaves = [leaf_key(i) for i in range(len(self.program.leaves))]
-        return self.ahead(leaves, stops) - stops
+        exact = {
+            (path, k)
+            for path, eqn in equations
+            for k, variable in enumerate(eqn.outvars)
+            if not is_inexact(variable)
+        }
+        leaves = [leaf_key(i) for i, x in enumerate(self.program.leaves) if x.dtype.kind in "fc"]
+        return self.ahead(leaves, stops | exact) - stops - exact
 
     def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
         """Return the ancestors of some values, without `stop` and the ancestors behind it."""

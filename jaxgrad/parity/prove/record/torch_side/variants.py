@@ -98,19 +98,32 @@ def with_settings(training: Training, **settings: Any) -> Training:
 
 
 def with_decays(training: Training, decays: Mapping[str, float]) -> Training:
-    """Return a training step in which each parameter has its own weight decay."""
+    """Return a training step in which each parameter has its own weight decay.
+
+    Only the optimizer's step sees a group for each parameter: schedulers, and the rates that the
+    user gives for each group, need the user's groups.
+    """
 
     def factory(module: Any) -> Any:
         if not hasattr(module, "parameters"):
             raise TypeError("this factory takes a torch.nn.Module")
         optimizer = build_optimizer(training.torch, module)
         names = {id(p): name for name, p in module.named_parameters()}
-        groups = [
-            group | {"params": [p], "weight_decay": decays[names[id(p)]]}
-            for group in optimizer.param_groups
-            for p in group["params"]
-        ]
-        optimizer.param_groups[:] = groups
+        groups, step = optimizer.param_groups, optimizer.step
+
+        def decayed(_: Any) -> None:
+            before = [*groups]
+            groups[:] = [
+                group | {"params": [p], "weight_decay": decays[names[id(p)]]}
+                for group in before
+                for p in group["params"]
+            ]
+            try:
+                step()
+            finally:
+                groups[:] = before
+
+        optimizer.step = types.MethodType(decayed, optimizer)  # which a scheduler wraps
         return optimizer
 
     return dataclasses.replace(training, torch=factory)

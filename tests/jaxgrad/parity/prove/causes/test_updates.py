@@ -689,3 +689,49 @@ def scheduled_inside(parameters: Any) -> Any:
     optimizer = sgd(parameters)
     optimizer.scheduler = decaying(optimizer)
     return optimizer
+
+
+def test_a_decay_of_a_whole_group_is_named_beside_rates_for_each_group():
+    """`schedule=` has a value for each of torch's groups; the norm's bias is zero at first."""
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(
+        torch.nn.Linear(3, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)
+    )
+
+    def grouped(m: Any) -> Any:
+        groups = [
+            {"params": [m[0].weight], "weight_decay": 0.1},
+            {"params": [m[0].bias, m[1].weight, m[1].bias]},
+            {"params": [m[2].weight, m[2].bias], "lr": 1e-2},
+        ]
+        return torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.0)
+
+    def mlp(p: Any, x: Any) -> Any:
+        h = x @ p["0.weight"].T + p["0.bias"]
+        h = (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+        h = h * p["1.weight"] + p["1.bias"]
+        return h @ p["2.weight"].T + p["2.bias"]
+
+    def rate(start: float) -> Any:
+        return lambda count: start / (1 + count)
+
+    tx = jaxgrad.optim.param_groups(
+        jaxgrad.optim.adamw,
+        [{"weight_decay": 0.1}, {"weight_decay": 0.1}, {"lr": rate(1e-2)}],
+        lambda name: 2 if name.startswith("2") else 0 if name == "0.weight" else 1,
+        lr=rate(1e-3),
+        weight_decay=0.0,
+    )
+    training = Training(
+        grouped,
+        tx,
+        scheduler=lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda step: 1 / (1 + step)),
+        schedule=lambda step: (rate(1e-3)(step), rate(1e-3)(step), rate(1e-2)(step)),
+    )
+    first = prove(module, mlp, arrays(module), (draw(4, 3),), optimizer=training, steps=3).first
+
+    assert first is not None and first.tested
+    assert first.cause == (
+        "the weight decay is applied to 0.bias, 1.weight, 1.bias, which torch does not decay "
+        "(rerunning torch with this change reproduces JAX's weights)"
+    )
