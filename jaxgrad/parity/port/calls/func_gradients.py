@@ -63,11 +63,8 @@ def call(
     options = {"argnums": syntax.literal(gradient.argnums)} if gradient.argnums != 0 else {}
     function = syntax.call(_JAX_NAMES.get(label, f"jax.{label}"), written[0], **options)
     code = ast.Call(function, [code_of(x) for x in args], [])
-    return (
-        _swapped(real, code)
-        if gradient.transform is torch.func.grad_and_value
-        else lift(real, code)
-    )
+    value = _swapped if gradient.transform is torch.func.grad_and_value else lift
+    return value(real, code)
 
 
 def _swapped(real: tuple[Any, Any], code: ast.expr) -> Value:

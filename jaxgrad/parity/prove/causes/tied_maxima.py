@@ -35,14 +35,16 @@ def explain(case: Case) -> Explanation | None:
         return None
     group, fixed = best
     named = " and ".join(dict.fromkeys(v.in_words for v in group))
+    ops = list(dict.fromkeys(v.op for v in group))
+    pools = any(op.startswith("max_pool") for op in ops)  # which torch has in no other form
     difference = wording.Rerun(
         wording.Mutual(
             f"torch's {named} has ties: it passes the gradient to one of the equal elements, JAX "
             "divides it among all of them"
         ),
         f"rerunning torch with the gradient divided, {case.names(fixed)}",
-        f"; write jaxgrad.functional.{group[0].op}",
-        "; write amax, which divides it",
+        f"; write {' and '.join(f'jaxgrad.functional.{op}' for op in ops)}",
+        "" if pools else f"; write {' and '.join(f'a{op}' for op in ops)}",
     )
     text = difference.says(case.evidence.reference)
     return Explanation(text, fixed, fixed == case.wrong, changes=changes(group))

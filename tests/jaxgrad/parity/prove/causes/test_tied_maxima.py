@@ -27,7 +27,9 @@ class Rounded(nn.Module):
         return self.reduce(h + (h.round() - h).detach())
 
 
-def rounded(torchs: Callable[[Any], Any], jaxs: Callable[[Any], Any]) -> Report:
+def rounded(
+    torchs: Callable[[Any], Any], jaxs: Callable[[Any], Any], reference: str = "torch"
+) -> Report:
     torch.manual_seed(0)
     module = Rounded(torchs)
 
@@ -35,7 +37,7 @@ def rounded(torchs: Callable[[Any], Any], jaxs: Callable[[Any], Any]) -> Report:
         h = x @ p["a.weight"].T + p["a.bias"]
         return jaxs(h + lax.stop_gradient(jnp.round(h) - h))
 
-    return prove(module, apply, arrays(module), (draw(5, 6, 3),))
+    return prove(module, apply, arrays(module), (draw(5, 6, 3),), reference=reference)
 
 
 def first_max(h: Any) -> Any:
@@ -65,6 +67,15 @@ def test_ties_are_named(torchs, jaxs, op):
         "it among all of them (rerunning torch with the gradient divided, all gradients agree); "
         f"write jaxgrad.functional.{op}"
     )
+
+
+@pytest.mark.parametrize(("torchs", "jaxs", "op"), CASES)
+def test_a_port_to_torch_is_told_which_function_divides_the_gradient(torchs, jaxs, op):
+    """`amax` and `amin` divide it; torch has no such max pooling."""
+    first = rounded(torchs, jaxs, "jax").first
+
+    remedy = {"max": "; write amax", "min": "; write amin", "max_pool2d": ")"}[op]
+    assert first is not None and first.cause.endswith(remedy), first
 
 
 def test_a_port_that_takes_one_of_the_equal_elements_passes():

@@ -19,7 +19,7 @@ def value_and_gradient(p, x):
         lambda scale, v: (jnp.tanh(F.linear(v, **p["first"])) * scale).sum(), argnums=1
     )(x.mean(), x)[::-1]
     slope = jax.value_and_grad(lambda x: energy_forward(p, x))(x)[1]
-    return F.linear(jnp.sin(grads) * energy + slope, **p["second"])
+    return F.linear(2 * grads - energy + slope, **p["second"])
 
 
 def energy_forward(p, v):
@@ -48,7 +48,7 @@ def value_and_gradient(p, x):
         lambda scale, v: (jnp.tanh(F.linear(v, **p["first"])) * scale).sum(), argnums=1
     )(x.mean(), x)[::-1]
     slope = jax.value_and_grad(lambda x: energy_forward(p, x))(x)[1]
-    return F.linear(jnp.sin(grads) * energy + slope, **p["second"])
+    return F.linear(2 * grads - energy + slope, **p["second"])
 
 
 def energy_forward(p, v):
@@ -77,7 +77,7 @@ def value_and_gradient(p, x):
         lambda scale, v: (jnp.tanh(F.linear(v, **p["first"])) * scale).sum(), argnums=1
     )(x.mean(), x)[::-1]
     slope = jax.value_and_grad(lambda x: energy_forward(p, x))(x)[1]
-    return F.linear(jnp.sin(grads) * energy + slope, **p["second"])
+    return F.linear(2 * grads - energy + slope, **p["second"])
 
 
 def energy_forward(p, v):

@@ -20,7 +20,7 @@ class ValueAndGradient(nnx.Module):
             lambda scale, v: (jnp.tanh(self.first(v)) * scale).sum(), argnums=1
         )(x.mean(), x)[::-1]
         slope = jax.value_and_grad(lambda x_2: self.energy(x_2))(x)[1]
-        return self.second(jnp.sin(grads) * energy + slope)
+        return self.second(2 * grads - energy + slope)
 
     def energy(self, v):
         return jnp.tanh(self.first(v)).sum()
@@ -48,7 +48,7 @@ class ValueAndGradient(nnx.Module):
             lambda scale, v: (jnp.tanh(self.first(v)) * scale).sum(), argnums=1
         )(x.mean(), x)[::-1]
         slope = jax.value_and_grad(lambda x_2: self.energy(x_2))(x)[1]
-        return self.second(jnp.sin(grads) * energy + slope)
+        return self.second(2 * grads - energy + slope)
 
     def energy(self, v):
         return jnp.tanh(self.first(v)).sum()
@@ -76,7 +76,7 @@ class ValueAndGradient(nnx.Module):
             lambda scale, v: (jnp.tanh(self.first(v)) * scale).sum(), argnums=1
         )(x.mean(), x)[::-1]
         slope = jax.value_and_grad(lambda x_2: self.energy(x_2))(x)[1]
-        return self.second(jnp.sin(grads) * energy + slope)
+        return self.second(2 * grads - energy + slope)
 
     def energy(self, v):
         return jnp.tanh(self.first(v)).sum()
