@@ -10,7 +10,7 @@ import torch
 
 from jaxgrad.parity.port.calls import hooks
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Differentiated, Folded, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Differentiated, Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
@@ -61,11 +61,26 @@ def call(
 
     real = gradient.transform(body, argnums=gradient.argnums)(*(x.real for x in args))
     options = {"argnums": syntax.literal(gradient.argnums)} if gradient.argnums != 0 else {}
-    function = syntax.call(f"jax.{label}", written[0], **options)
-    return lift(real, ast.Call(function, [code_of(x) for x in args], []))
+    function = syntax.call(_JAX_NAMES.get(label, f"jax.{label}"), written[0], **options)
+    code = ast.Call(function, [code_of(x) for x in args], [])
+    value = _swapped if gradient.transform is torch.func.grad_and_value else lift
+    return value(real, code)
+
+
+def _swapped(real: tuple[Any, Any], code: ast.expr) -> Value:
+    """Return torch's pair of the gradients and the value; JAX returns the value first."""
+    items = [lift(x, syntax.item(code, n)) for x, n in zip(real, (1, 0), strict=True)]
+    return Items(tuple, ast.Subscript(code, _REVERSED, ast.Load()), items)
+
+
+_JAX_NAMES = {"grad_and_value": "jax.value_and_grad"}
+_REVERSED = ast.Slice(step=ast.UnaryOp(ast.USub(), ast.Constant(1)))
 
 
 SPECIAL: dict[Any, Special] = {
     f: _transformation(f)
-    for f in (torch.func.grad, torch.func.jacrev, torch.func.jacfwd, torch.func.hessian)
-}
+    for f in (
+        torch.func.grad, torch.func.grad_and_value, torch.func.jacrev, torch.func.jacfwd,
+        torch.func.hessian,
+    )
+}  # fmt: skip

@@ -44,6 +44,8 @@ FORMS = {
     "logsumexp": Form("jax.nn.logsumexp", _REDUCED),
     "roll": Form("jnp.roll", {"input": "", "shifts": "", "dims": "axis"}),
     "flip": Form("jnp.flip", {"input": "", "dims": "axis"}),
+    "fliplr": Form("jnp.fliplr"), "flipud": Form("jnp.flipud"), "ravel": Form("jnp.ravel"),
+    "rot90": Form("jnp.rot90", {"input": "", "k": "", "dims": "axes"}),
     "outer": Form("jnp.outer", {"input": "", "vec2": ""}),
     "repeat_interleave": Form("jnp.repeat", {"input": "", "repeats": "", "dim": "axis"}),
     "complex": Form("lax.complex", {"real": "", "imag": ""}),

@@ -14,7 +14,13 @@ from typing import Any
 
 from jaxgrad._core import source
 from jaxgrad.parity.prove import wording
-from jaxgrad.parity.prove.causes import absorbed, functions, infinite_derivatives, straight_through
+from jaxgrad.parity.prove.causes import (
+    absorbed,
+    functions,
+    infinite_derivatives,
+    straight_through,
+    tied_maxima,
+)
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
@@ -73,7 +79,9 @@ def _chosen(case: Case) -> Explanation | None:
     detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
     if detach is not None and use is not None and detach.fixed >= use.fixed:
         use = _paired(detach, use, case.evidence.reference)
-    rules = [*hook_causes.in_torch(case), functions.lost(case)] if case.evidence.rerunnable else []
+    rules: list[Explanation | None] = []
+    if case.evidence.rerunnable:
+        rules = [*hook_causes.in_torch(case), functions.lost(case), tied_maxima.explain(case)]
     found = [x for x in (stop, hook, *rules, use or detach, tie, version) if x is not None]
     if not any(x.complete for x in found):
         inside = absorbed.explain(case)

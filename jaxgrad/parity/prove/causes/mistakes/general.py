@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 
 import torch
 from torch import Tensor
@@ -138,6 +139,16 @@ def reduction(call: TorchCall) -> Mistakes:
             wrong = call._replace(difference=text, func=getattr(torch, other))
             yield wrong.fixed(other, call.op)
     yield from dimension(call)
+
+
+def order(call: TorchCall) -> Mistakes:
+    """Use a norm of another order: the sum of the absolute values, the L2 or the maximum norm."""
+    used = call.bound.get("p", 2.0)
+    used = 2.0 if used in ("fro", None) else used
+    for p in (1.0, 2.0, math.inf):
+        if p != used:
+            wrong = call.replaced(Setting("p", f"{p:g}", f"{used:g}"), f"{p:g}", p=p)
+            yield wrong.fixed(f"ord={p:g}", f"ord={used:g}")
 
 
 def dimension(call: TorchCall) -> Mistakes:

@@ -51,6 +51,25 @@ def test_a_gradient_with_respect_to_the_second_argument():
     assert agrees(OfTheSecond(), X)
 
 
+class ValueAndGradient(Layers):
+    def forward(self, x):
+        def value(scale, v):
+            return (torch.tanh(self.first(v)) * scale).sum()
+
+        grads, energy = torch.func.grad_and_value(value, argnums=1)(x.mean(), x)
+        slope = torch.func.grad_and_value(self.energy)(x)[0]
+        return self.second(2 * grads - energy + slope)
+
+
+def test_a_gradient_with_its_value_swaps_jaxs_pair():
+    """torch returns the gradients first, JAX the value."""
+    text = source(ValueAndGradient(), X)
+    assert "(x.mean(), x)[::-1]" in text
+    assert "slope = jax.value_and_grad(lambda x: energy_forward(p, x))(x)[1]" in text
+    assert agrees(ValueAndGradient(), X)
+    assert not agrees(ValueAndGradient(), X, without="[::-1]")
+
+
 class WithValue(Layers):
     def forward(self, x):
         return self.second(torch.func.grad(lambda v: (self.energy(v), v), has_aux=True)(x)[0])

@@ -19,6 +19,8 @@ CASES = {  # the arrays, and the other arguments by torch's names
     "glu": ([X], {"dim": 1}), "outer": ([X[0], X[1]], {}),
     "logsumexp": ([np.array([[0.0, 1.0], [-np.inf, -np.inf], [np.inf, 1.0]])], {"dim": 1}),
     "roll": ([X], {"shifts": (1, -1), "dims": (0, 1)}), "flip": ([X], {"dims": (0, 1)}),
+    "fliplr": ([X], {}), "flipud": ([X], {}), "ravel": ([X], {}),
+    "rot90": ([X], {"k": 3, "dims": (0, 1)}),
     "repeat_interleave": ([X], {"repeats": 2, "dim": 1}), "complex": ([X, X], {}),
 }  # fmt: skip
 

@@ -244,6 +244,19 @@ def test_a_norm_has_no_other_reduction():
 
 
 @pytest.mark.parametrize(
+    ("func", "kwargs"),
+    [(functional.normalize, {}), (Tensor.norm, {"dim": 1}), (functional.normalize, {"p": 2})],
+)
+def test_every_other_order_of_a_norm_is_tried(func, kwargs):
+    """An L2 norm is rerun as the L1 norm and as the maximum norm."""
+    calls = tried(general.order, func, X, **kwargs)
+
+    orders = {"p is 1, torch uses 2": 1.0, "p is inf, torch uses 2": INF}
+    check(calls, {text: func(X, **kwargs | {"p": p}) for text, p in orders.items()})
+    assert calls[0].fix == ("ord=1", "ord=2")
+
+
+@pytest.mark.parametrize(
     ("args", "kwargs"),
     [((1, True), {}), ((1,), {"keepdim": True}), ((), {"dim": 1, "keepdim": True}),
      ((), {"axis": 1, "keepdim": True}), ((-2,), {"keepdim": True})],

@@ -75,6 +75,11 @@ MASK = torch.tensor([True, False, False, True])
             "the scale is 1/d",
         ),
         (
+            TorchCall(functional.normalize, (X,), {"dim": -1}, "normalize"),
+            X / X.abs().sum(-1, keepdim=True),
+            "p is 1, torch uses 2",
+        ),
+        (
             TorchCall(torch.var, (X,), {"correction": 1}, "var"),
             torch.var(X, correction=0),
             "var divides by N, torch divides by N - 1",

@@ -1,0 +1,34 @@
+"""JAX port of Activated (statements/test_matches.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Activated(nnx.Module):
+    """Activated (statements/test_matches.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.kind = 0.5
+        self.linear = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        x = self.linear(x)
+        return x * self.kind
+
+# ---- the next port of this test ----
+"""JAX port of Activated (statements/test_matches.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Activated(nnx.Module):
+    """Activated (statements/test_matches.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.kind = 0.5
+        self.linear = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        x = self.linear(x)
+        return x * self.kind
