@@ -48,6 +48,12 @@ def test_the_commands_on_the_page_print_its_lines(tmp_path, monkeypatch, capsys)
         assert main(command.split()) == 0
         assert capsys.readouterr().out.startswith("\n".join(lines)) and rest == "..."
 
+    pattern = r"checkpoint into the file's params.*?```python\n(.*?)```\n\n```text\n(.*?)```"
+    ((program, printed),) = re.findall(pattern, gallery.PAGE, re.DOTALL)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    exec(compile(program, "load.py", "exec"), {})
+    assert capsys.readouterr().out == printed
+
 
 def test_the_training_step_on_the_page_is_that_of_its_program(tmp_path):
     """The program on the page writes and proves the training step on the page."""
