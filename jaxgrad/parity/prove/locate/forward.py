@@ -208,9 +208,30 @@ def rank(run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightM
     if computed and not lost.region & lost.flow.ahead(read, _unread(run, alignment)):
         return 0
     if not lost.first(read):
-        return 2
+        return 1 if _reads_other_constant(run, alignment, lost, weights, i) else 2
     others = (k for k in _reads(run, i) if k != i and run.values[k].op != "input")
     return int(not all(map(alignment.visible, others)))
+
+
+def _reads_other_constant(
+    run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightMap, i: int
+) -> bool:
+    """Whether a torch value reads a constant that JAX computes otherwise from a value of both.
+
+    Such a constant is the number of edges of each node, which depends on integers alone.
+    """
+    variable = depending(run, set(weights.names))
+
+    def lacking(k: int) -> list[int]:
+        reads = (j for j in run.values[k].inputs if j != k)
+        return [j for j in reads if j not in variable and not alignment.visible(j)]
+
+    todo = lacking(i)
+    for k in todo:
+        if lost.first(operands(run, lost, weights, k)):
+            return True
+        todo += [j for j in lacking(k) if j not in todo]
+    return False
 
 
 def _unread(run: TorchRun, alignment: Alignment) -> set[Key]:

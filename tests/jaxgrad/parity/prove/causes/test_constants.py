@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -204,3 +205,39 @@ def test_a_mask_of_booleans_is_no_floating_input():
     finding = prove(Masked(), port, {}, (draw(4, 4),)).first
     assert finding is not None
     assert finding.text.startswith("every floating input of torch's masked_fill also occurs")
+
+
+def test_a_constant_that_is_computed_otherwise_is_not_searched_behind_its_reader():
+    """The number of edges of each node depends on integers alone; a GRU cell reads the mean."""
+
+    class Mean(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.cell = nn.Linear(4, 4), nn.GRUCell(4, 4)
+
+        def forward(self, h, source, target):
+            messages = torch.tanh(self.inner(h))[source]
+            total = torch.zeros(5, 4, dtype=h.dtype).index_add(0, target, messages)
+            ones = torch.ones_like(target, dtype=h.dtype)
+            degree = torch.zeros(5, dtype=h.dtype).index_add(0, target, ones)
+            return self.cell(total / degree.clamp(min=1)[:, None], h)
+
+    def port(p, h, source, target):
+        messages = jnp.tanh(h @ p["inner.weight"].T + p["inner.bias"])[source]
+        total = jax.ops.segment_sum(messages, target, 5)
+        degree = jax.ops.segment_sum(jnp.ones(len(target)), target, 5)
+        mean = total / (degree + 1)[:, None]
+        x = mean @ p["cell.weight_ih"].T + p["cell.bias_ih"]
+        y = h @ p["cell.weight_hh"].T + p["cell.bias_hh"]
+        (r, z, n), (s, t, m) = jnp.split(x, 3, -1), jnp.split(y, 3, -1)
+        z = jax.nn.sigmoid(z + t)
+        return (1 - z) * jnp.tanh(n + jax.nn.sigmoid(r + s) * m) + z * h
+
+    torch.manual_seed(0)
+    module = Mean()
+    edges = np.array([0, 1, 2, 3, 4, 0, 2]), np.array([1, 2, 3, 3, 1, 2, 1])
+    first = prove(module, port, arrays(module), (draw(5, 4), *edges)).first
+
+    assert first is not None and first.op == "div"
+    line = port.__code__.co_firstlineno + 4
+    assert first.jax.startswith(f"test_constants.py:{line} ")
