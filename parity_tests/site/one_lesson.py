@@ -108,12 +108,12 @@ The [answers](one_lesson_answers.md) are on their own page.
 VOTE = f"""\
 Each function `port` is meant to be the JAX port of the torch module above it, and returns the same
 output for the same parameters. The output is the loss. `inputs` are the arguments besides the
-parameters, and `ddof=1` makes `std` torch's.
+parameters. With `ddof=1`, JAX's `std` divides by n − 1, as torch's does.
 
 1. Is the gradient of the port torch's? If not, is it too large, zero, or in another direction?
 2. Does the loss of the port fall in {STEPS} steps of `params = params - {RATE} * gradient`?
 
-Two answers a port. At least one of the four has torch's gradient.
+Give two answers for each port. At least one of the four has torch's gradient.
 """
 ANSWERS_HEAD = """\
 <!-- written by `make pages` -->
