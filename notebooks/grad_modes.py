@@ -15,7 +15,7 @@
 # **You will be able to** choose between `detach`, `no_grad`, `inference_mode` and
 # `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
 #
-# **Time** 60 minutes · **Level** first steps ·
+# **Time** 70 minutes · **Level** first steps ·
 # **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%

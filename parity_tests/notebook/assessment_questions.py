@@ -291,6 +291,22 @@ def changed_in_place():
     change(torch.tanh)
 
 
+def without_a_tape():
+    """`h` changes after `y` has used it, the backward pass runs twice, and a gradient is
+    differentiated. In torch each of the three raises or needs an argument. Say for each, in one
+    sentence, what takes the place of torch's tape in JAX."""
+
+    def f(x):
+        h = x**2
+        y = h**2
+        h = h + 1
+        return y
+
+    _, vjp = jax.vjp(f, 2.0)
+    print(vjp(1.0)[0].item(), vjp(1.0)[0].item())
+    print(jax.jit(jax.grad(jax.grad(f)))(2.0).item())
+
+
 def stopped_outside():
     """The first factor is detached. A colleague called `stop_gradient` before `jax.grad`."""
     x = torch.tensor(3.0, requires_grad=True)
@@ -389,7 +405,7 @@ EXAMS = (
     Exam(
         "First test",
         "the three sessions of the course",
-        70,
+        75,
         (
             Part(
                 "Part A: predict",
@@ -398,7 +414,9 @@ EXAMS = (
                 "2 points for the result, 1 for the reason. A slip in the arithmetic with the "
                 "right reason still gets 2. In questions 3, 5 and 6 each of the two printed lines "
                 "gets 1 of the 2 points for the result, and the reason has to explain why they "
-                "differ; in question 4 each of the two numbers does.",
+                "differ; in question 4 each of the two numbers does. In question 7 the result "
+                "gets 1 point and the reasons 2: 1 for the values that nothing changes or frees, 1 "
+                "for the gradient as a program.",
                 3,
                 (
                     Question(
@@ -460,13 +478,27 @@ EXAMS = (
                         "The derivative of `tanh` at 0 is 1, but torch computes it from the "
                         "result that it kept. That has changed, so torch raises.",
                     ),
+                    Question(
+                        without_a_tape,
+                        "tape_or_transform.md",
+                        "f is x⁴, so the gradient is 4x³ = 32 and the second derivative 12x² = "
+                        "48. `h + 1` makes a new array: the one that `h**2` used does not change, "
+                        "where torch's `h += 1` would change the tensor that the tape keeps. "
+                        "Instead of a tape, the function `vjp` holds the residuals as values. No "
+                        "call frees them, so it needs no `retain_graph`. `jax.grad(f)` is a "
+                        "function again, that is, a program. So `jax.grad` and `jax.jit` take it "
+                        "as they take f, without `create_graph`.",
+                        "an error in the second call of `vjp`",
+                        "Nothing is freed: the residuals belong to `vjp` and live as long as it "
+                        "does.",
+                    ),
                 ),
             ),
             Part(
                 "Part B: find the mistake",
                 FIND_THE_MISTAKE,
                 5,
-                f"{MARKS_FOR_A_MISTAKE} [0, −1, 2] in question 7 and 5 in 8. In question 8 "
+                f"{MARKS_FOR_A_MISTAKE} [0, −1, 2] in question 8 and 5 in 9. In question 9 "
                 "`stopped = ...` also counts as the line if the explanation says that "
                 "`stop_gradient` has no effect there. "
                 "The 2 points for the correct line are for a change inside the differentiated "
@@ -508,7 +540,7 @@ EXAMS = (
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: w = 4 in question 9, the batches 2 and 3 in 10), even if it uses "
+                "second input: w = 4 in question 10, the batches 2 and 3 in 11), even if it uses "
                 "other functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",
@@ -540,10 +572,10 @@ EXAMS = (
                 "Part D: read what `prove` says",
                 "The programs call `prove`. Give the reason for your answer.",
                 6,
-                "3 points for the verdicts (question 11) or for the correct line (12 and 13), 3 "
-                "for the reason. In question 11 each wrong verdict costs 1 of the 3 points, down "
-                "to 0. In question 12 any line that makes `updates` pass is correct. In question "
-                "13 the reason has 2 points for `originates here` and 1 for the leaf.",
+                "3 points for the verdicts (question 12) or for the correct line (13 and 14), 3 "
+                "for the reason. In question 12 each wrong verdict costs 1 of the 3 points, down "
+                "to 0. In question 13 any line that makes `updates` pass is correct. In question "
+                "14 the reason has 2 points for `originates here` and 1 for the leaf.",
                 4,
                 (
                     Question(
@@ -630,8 +662,8 @@ EXAMS = (
                 "Part F: find the mistake",
                 FIND_THE_MISTAKE,
                 5,
-                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 16, a weight of 2 in 17 and "
-                "[1, 2, 6] in 18.",
+                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 17, a weight of 2 in 18 and "
+                "[1, 2, 6] in 19.",
                 4,
                 (
                     Question(
@@ -679,7 +711,7 @@ EXAMS = (
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: x = 2.6 in question 19, x = −1 in 20), even if it uses other "
+                "second input: x = 2.6 in question 20, x = −1 in 21), even if it uses other "
                 "functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",

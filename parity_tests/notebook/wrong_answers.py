@@ -240,8 +240,9 @@ EXERCISES = {
         "The backward pass multiplies zero by the infinite slope: NaN. Mask the argument as well.",
     ),
     "hooks/unit_gradient": WrongAnswer(
-        "`h / jnp.linalg.norm(h)`",
-        "That changes the loss. A hook leaves the value alone and changes the gradient only.",
+        "`jaxgrad.hook(h, fn)` on a line of its own, or `h / jnp.linalg.norm(h)`",
+        "torch's hook changes the tensor; `jaxgrad.hook` returns a new value, which the loss must "
+        "use. Dividing `h` changes the loss. A hook changes the gradient only.",
     ),
     "hooks/once_or_per_use": WrongAnswer(
         "the same gradient for both",

@@ -107,7 +107,7 @@ class Frame(NamedTuple):
                 text(middle.x, middle.y + 4.5 + 17 * (k - (len(lines) - 1) / 2), each, "middle")
                 for k, each in enumerate(lines)
             ),
-            *([text(4, at + 4.5, "kept", "faint")] if self.wide else []),
+            *([text(4, at + 4.5, "kept", "faint")] if self.wide and i == 0 else []),
         ]
 
 

@@ -6,7 +6,7 @@ The ports are those of the cards in docs/traps, and the answers to the vote are 
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +23,7 @@ from parity_tests.site.traps.stopping import GRAD_MODES
 
 HANDOUT = ROOT / "docs" / "one_lesson_handout.md"
 ANSWERS = ROOT / "docs" / "one_lesson_answers.md"
-STEPS, RATE = 50, 0.05
+STEPS, RATE = 200, 0.05
 SETTINGS = ("detach", "hook", "in_place")  # of the stepper, in the order of the lesson
 NOTEBOOK = "grad_modes"
 EXERCISES = ("grad_modes/stopped_too_early", "grad_modes/same_value_other_gradient")
@@ -75,10 +75,13 @@ PORTS = {
         CARDS["a target that is not detached"],
         CARDS["a target that is not detached"].wrong,
         "torch's target is a constant. The port differentiates it too, so that each step also "
-        "moves the target towards the prediction. This makes the loss smaller than torch's, and "
-        "the values that are learned are others.",
+        "moves the target towards the prediction. This makes the loss smaller than torch's, but "
+        "the weights are wrong. They are the values of states A and B. State B always gets a "
+        "reward of 1 and ends, so its value is 1. torch learns this. The port lowers the value of "
+        "B to {of_b}, because this brings the two targets of state A closer together.",
         "right, as its loss is even lower",
-        "The loss measures the distance to a target that moves. Ask which weights are learned.",
+        "The loss measures the distance to a target that moves. Ask what state B is worth: each "
+        "student can read that from the inputs.",
     ),
     "D": Port(
         CARDS["straight-through"],
@@ -105,12 +108,12 @@ The [answers](one_lesson_answers.md) are on their own page.
 VOTE = f"""\
 Each function `port` is meant to be the JAX port of the torch module above it, and returns the same
 output for the same parameters. The output is the loss. `inputs` are the arguments besides the
-parameters, and `ddof=1` makes `std` torch's.
+parameters. With `ddof=1`, JAX's `std` divides by n − 1, as torch's does.
 
 1. Is the gradient of the port torch's? If not, is it too large, zero, or in another direction?
 2. Does the loss of the port fall in {STEPS} steps of `params = params - {RATE} * gradient`?
 
-Two answers a port. At least one of the four has torch's gradient.
+Give two answers for each port. At least one of the four has torch's gradient.
 """
 ANSWERS_HEAD = """\
 <!-- written by `make pages` -->
@@ -129,21 +132,23 @@ the other is fixed.
 
 **Would you keep port C?** After the steps its loss is lower than torch's. But the loss is a
 distance between two predictions of the same weights, and a lower one does not mean better
-predictions. A good argument ends with what the lesson's three tests have shown: equal outputs hold
-for all four ports, a falling loss for three of them, and torch's gradient for one.
+predictions: state B is worth 1 in torch and {of_b} in the port. More steps change neither, because
+both have converged. A good argument ends with what the lesson's three tests have shown: equal
+outputs hold for all four ports, a falling loss for three of them, and torch's gradient for one.
 """
 
 
 class Run(NamedTuple):
-    """One framework's gradients at the start, and its loss before and after the steps."""
+    """One framework's gradients at the start, its weights at the end, and its loss at both."""
 
     grads: dict[str, np.ndarray]
+    weights: dict[str, np.ndarray]
     first: float
     last: float
 
 
 @functools.cache
-def trained(letter: str) -> tuple[Run, Run]:
+def trained(letter: str, steps: int = STEPS) -> tuple[Run, Run]:
     """Train torch's module and the port by gradient descent, both from the card's parameters."""
     port = PORTS[letter]
     names: dict[str, Any] = {}
@@ -151,35 +156,38 @@ def trained(letter: str) -> tuple[Run, Run]:
     exec(port.code, names)
     module, inputs = names["Model"](), names["inputs"]
     params = {name: jnp.array(p.detach().numpy()) for name, p in module.named_parameters()}
-    return _torch(module, [torch.tensor(x) for x in inputs]), _jax(names["port"], params, inputs)
+    of_port = _jax(names["port"], params, inputs, steps)
+    return _torch(module, [torch.tensor(x) for x in inputs], steps), of_port
 
 
-def _torch(module: torch.nn.Module, inputs: Any) -> Run:
+def _torch(module: torch.nn.Module, inputs: Any, steps: int) -> Run:
     optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
-    losses, grads = [], {}
-    for _ in range(STEPS + 1):
+    losses, grads, weights = [], {}, {}
+    for _ in range(steps + 1):
+        weights = {name: _copy(param.detach()) for name, param in module.named_parameters()}
         loss = module(*inputs)
         losses.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
         grads = grads or {name: _copy(p.grad) for name, p in module.named_parameters()}
         optimizer.step()
-    return Run(grads, losses[0], losses[-1])
+    return Run(grads, weights, losses[0], losses[-1])
 
 
-def _copy(grad: torch.Tensor | None) -> np.ndarray:
-    assert grad is not None
-    return grad.numpy().copy()
+def _copy(tensor: torch.Tensor | None) -> np.ndarray:
+    assert tensor is not None
+    return tensor.numpy().copy()
 
 
-def _jax(port: Any, params: Any, inputs: Any) -> Run:
-    losses, first = [], None
-    for _ in range(STEPS + 1):
+def _jax(port: Any, params: Any, inputs: Any, steps: int) -> Run:
+    losses, first, weights = [], None, {}
+    for _ in range(steps + 1):
+        weights = jax.tree.map(np.asarray, params)
         loss, grads = jax.value_and_grad(port)(params, *inputs)
         losses.append(float(loss))
         first = first or jax.tree.map(np.asarray, grads)
         params = jax.tree.map(lambda param, grad: param - RATE * grad, params, grads)
-    return Run(first or {}, losses[0], losses[-1])
+    return Run(first or {}, weights, losses[0], losses[-1])
 
 
 def has_gradient(letter: str) -> bool:
@@ -256,13 +264,19 @@ def answers() -> str:
     for number, one in enumerate(predictions(), 1):
         parts.append(f"**Question {number}.** {course.prediction(one)}")
     parts += ["## Vote\n", _table(), *map(_reason, PORTS), "## Exercises\n", *model_answers()]
-    return "\n".join([*parts, "## Discuss\n", DISCUSS])
+    return "\n".join([*parts, "## Discuss\n", DISCUSS.format(of_b=_value_of_b())])
+
+
+def _value_of_b() -> str:
+    """Return the value of state B that port C learns."""
+    return _weight(trained("C")[1].weights["w"][1, 0])
 
 
 def _table() -> str:
     head = (
         f"| port | torch's gradient | the port's | the same? | torch's loss, {STEPS} steps | "
-        "the port's loss | does it fall? |\n|---|---|---|---|---|---|---|"
+        "the port's loss | does it fall? | torch's weights after the steps | the port's |\n"
+        f"|{'---|' * 9}"
     )
     return "\n".join([head, *map(_row, PORTS), ""])
 
@@ -271,30 +285,36 @@ def _row(letter: str) -> str:
     of_torch, of_port = trained(letter)
     cells = [
         letter,
-        *(_grads(run) for run in (of_torch, of_port)),
+        *(_list(run.grads, _number) for run in (of_torch, of_port)),
         "**yes**" if has_gradient(letter) else "no",
         *(f"{_number(run.first)} → {_number(run.last)}" for run in (of_torch, of_port)),
         "yes" if falls(of_port) else "**no**",
+        *(_list(run.weights, _weight) for run in (of_torch, of_port)),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _grads(run: Run) -> str:
-    (grad,) = run.grads.values()
-    return f"[{', '.join(map(_number, grad.ravel()))}]"
+def _list(arrays: dict[str, np.ndarray], text: Callable[[float], str]) -> str:
+    (array,) = arrays.values()
+    return f"[{', '.join(map(text, array.ravel()))}]"
 
 
 def _number(x: float) -> str:
     return f"{x:.3g}"
 
 
+def _weight(x: float) -> str:
+    return f"{round(float(x), 2) + 0.0:g}"
+
+
 def _reason(letter: str) -> str:
     port = PORTS[letter]
     verdict = "torch's gradient" if has_gradient(letter) else "not torch's gradient"
     loss = "falls" if falls(trained(letter)[1]) else "does not fall"
+    because = port.because.format(of_b=_value_of_b())
     anchor = port.card.name.strip("`").replace(" ", "-")
     return (
-        f"**Port {letter}:** {verdict}, and its loss {loss}. {port.because} "
+        f"**Port {letter}:** {verdict}, and its loss {loss}. {because} "
         f"([the card](traps/grad_modes.md#{anchor}))\n\n"
         f"- **Expect** “{port.expect}”. {port.thinks}\n"
     )

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from parity_tests.notebook.check import holds, number
+from parity_tests.notebook.check import holds, names_in, number
 from parity_tests.notebook.live_torch import leaf
 
 
@@ -11,6 +11,8 @@ HINTS = {
     "once": "Add the gradients of both uses of `h` first, clamp the sum, and multiply by dh/dx",
     "per_use": "Clamp the gradient of each use of `h` first, add them, and multiply by dh/dx",
 }
+HOOK = "Hook `h`: its gradient gets length 1, and that of `w` twice the length"
+UNUSED = "Use the value that `jaxgrad.hook` returns: `h = jaxgrad.hook(h, fn)`"
 
 
 def unit_gradient(loss):
@@ -20,8 +22,10 @@ def unit_gradient(loss):
         h.register_hook(lambda grad: grad / grad.norm())
         (h**2).sum().backward()
         yield f"the loss at {at}", loss(point), (h**2).sum(), "A hook leaves the value of `h` alone"
-        hint = "Hook `h`: its gradient gets length 1, and that of `w` twice the length"
-        yield f"the gradient at {at}", jax.grad(loss)(point), w.grad, hint
+        grad = jax.grad(loss)(point)
+        unchanged = "hook" in names_in(loss) and bool(jnp.allclose(grad, 8 * point))
+        hint = UNUSED if unchanged else HOOK
+        yield f"the gradient at {at}", grad, w.grad, hint
         yield f"the gradient at {at} under `jit`", jax.jit(jax.grad(loss))(point), w.grad
 
 

@@ -15,19 +15,23 @@ class Model(nn.Module):
         super().__init__()
         self.w = nn.Parameter(torch.tensor([[1.0], [-0.5]]))
 
-    def forward(self, s, next_s):
-        target = 1 + 0.9 * (next_s @ self.w).detach()
+    def forward(self, s, reward, next_s):
+        target = reward + 0.9 * (next_s @ self.w).detach()
         return F.mse_loss(s @ self.w, target)
 
 
-inputs = (np.float32([[1, 2], [0, 1]]), np.float32([[0, 1], [2, 1]]))""",
+inputs = (
+    np.float32([[1, 0], [1, 0], [0, 1]]),  # state A twice, and state B
+    np.float32([[0], [-3], [1]]),  # the rewards
+    np.float32([[0, 1], [0, 0], [0, 0]]),  # the next states: B, and twice the end
+)""",
         wrong="""\
-def port(params, s, next_s):
-    target = 1 + 0.9 * (next_s @ params["w"])
+def port(params, s, reward, next_s):
+    target = reward + 0.9 * (next_s @ params["w"])
     return jnp.mean((s @ params["w"] - target) ** 2)""",
         right="""\
-def port(params, s, next_s):
-    target = 1 + 0.9 * lax.stop_gradient(next_s @ params["w"])
+def port(params, s, reward, next_s):
+    target = reward + 0.9 * lax.stop_gradient(next_s @ params["w"])
     return jnp.mean((s @ params["w"] - target) ** 2)""",
         trap="The target of temporal-difference learning is a constant. Without the stop, the "
         "gradient also moves the target towards the prediction.",

@@ -79,10 +79,10 @@ def test_the_answers_are_not_in_the_assessment():
 
 
 def test_the_points_and_the_kinds():
-    """Thirteen questions make 56 points after the sessions, and seven make 31 after the rest."""
-    assert [exam.points for exam in EXAMS] == [56, 31]
-    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [13, 7]
-    assert "The first test has 56 points and the second test has 31 points" in KEY.read_text(
+    """Fourteen questions make 59 points after the sessions, and seven make 31 after the rest."""
+    assert [exam.points for exam in EXAMS] == [59, 31]
+    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [14, 7]
+    assert "The first test has 59 points and the second test has 31 points" in KEY.read_text(
         "utf-8"
     )
     assert [
@@ -100,7 +100,7 @@ def test_the_questions_of_the_three_sessions():
 
 
 def test_the_first_test_asks_for_what_the_course_promises():
-    """A second `backward()`, an in-place change, and verdicts and a report of `prove`."""
+    """The tape and what takes its place, and verdicts and a report of `prove`."""
     (first, *_) = EXAMS
     programs = [shown(q) for part in first.parts for q in part.questions]
 
@@ -109,6 +109,8 @@ def test_the_first_test_asks_for_what_the_course_promises():
         "no_grad()",
         "y.backward()\n    try:",
         "y += 1",
+        "vjp(1.0)[0].item(), vjp(1.0)",
+        "jax.jit(jax.grad(jax.grad(f)))",
         "prove(model, port",
         "report.first",
     ):
@@ -130,7 +132,7 @@ def test_the_report_names_the_line_to_change(outputs):
 
 
 def test_a_second_input_refutes_a_larger_learning_rate():
-    """A larger rate gives torch's number in question 17, but not for another weight."""
+    """A larger rate gives torch's number in question 18, but not for another weight."""
     question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")
     larger = shown(question).replace(question.wrong, "tx = optax.adamw(0.10099)")
     second = larger.replace("torch.tensor(1.0))", "torch.tensor(2.0))", 1)

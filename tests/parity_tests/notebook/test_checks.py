@@ -127,6 +127,13 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "gradient gets length 1, and that of `w` twice the length.",
         ),
         (
+            "hooks/unit_gradient",
+            "def loss(w):\n    h = 2 * w\n    jaxgrad.hook(h, lambda g: g / jnp.linalg.norm(g))\n"
+            "    return jnp.sum(h**2)",
+            "the gradient at [3.0, 4.0] is [24, 32]; it should be [1.2, 1.6]. Use the value that "
+            "`jaxgrad.hook` returns: `h = jaxgrad.hook(h, fn)`.",
+        ),
+        (
             "prove_your_port/default_of_gelu",
             "",
             "`prove` finds the first difference at `1 (gelu)` of the torch module: GELU is the "

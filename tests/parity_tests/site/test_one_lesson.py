@@ -100,6 +100,19 @@ def test_the_sentences_on_the_ports_are_true():
     assert not np.any(trained("D")[1].grads["x"])
 
 
+def test_port_c_learns_wrong_values_at_a_lower_loss():
+    """torch learns the exact values of the two states; the port converges to others."""
+    of_torch, of_port = (run.weights["w"].ravel() for run in trained("C"))
+    value_of_b = 1.0
+    value_of_a = np.mean([0 + 0.9 * value_of_b, -3.0])
+
+    np.testing.assert_allclose(of_torch, [value_of_a, value_of_b], atol=0.005)
+    assert np.all(np.abs(of_port - of_torch) > 0.5)
+    for run, later in zip(trained("C"), trained("C", 2000), strict=True):
+        np.testing.assert_allclose(run.weights["w"], later.weights["w"], atol=0.005)
+        np.testing.assert_allclose(run.last, later.last, rtol=0.001)
+
+
 @pytest.mark.parametrize("letter", PORTS)
 def test_prove_agrees_with_the_answers(letter):
     """All outputs agree, and `prove` passes the one port that has torch's gradient."""
