@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import itertools
@@ -403,8 +404,25 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
         else:
             off, rate = proportion(before, actual - expected), float(settings[name]["lr"])
             decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else None
-    for full in _completed(evidence, training, decays, own, paths):
-        yield variants.Variant(_decay(own, full), variants.with_decays(training, full))
+    completed = [
+        variants.Variant(_decay(own, full), variants.with_decays(training, full))
+        for full in _completed(evidence, training, decays, own, paths)
+    ]
+    if len(completed) > 1:  # later steps may tell them apart
+        completed = [max(completed, key=lambda x: _agreeing_weights(evidence, x, paths))]
+    yield from completed
+
+
+def _agreeing_weights(evidence: Evidence, variant: Variant, paths: Trajectories) -> int:
+    """Return how many weights agree after the last step that is compared."""
+    last = max(paths.torch)
+    taken = _rerun(evidence, variant, last, (last,))
+    states = {} if taken is None else taken.states[last]
+    return sum(
+        near(states[name], paths.jax[last].get(name, x), paths.before[name])
+        for name, x in paths.torch[last].items()
+        if name in states
+    )
 
 
 def _completed(
@@ -416,25 +434,30 @@ def _completed(
 ) -> Iterator[dict[str, float]]:
     """Yield the decays of all weights, where those of weights that are zero are not known.
 
-    Such a weight has the decay of the weights in torch's group, or that of weights of its rank.
+    Such a weight has the decay of weights of its rank, or that of the weights in torch's group.
     """
     from jaxgrad.parity.prove.record.torch_side import loop
 
     groups = loop.groups(training, evidence.torch_side.module)
     found: list[dict[str, float]] = []
-    for alike in (groups, {name: np.ndim(paths.before[name]) for name in own}):
-        known: dict[int | None, set[float]] = {}
-        for name, decay in decays.items():
+    for alike in ({name: np.ndim(paths.before[name]) for name in own}, groups):
+        known: dict[int | None, list[float]] = {}
+        for name, decay in reversed([*decays.items()]):
             if decay is not None:
-                known.setdefault(alike.get(name), set()).add(decay)
-        others = {x for values in known.values() for x in values}
+                known.setdefault(alike.get(name), []).append(decay)
+        others = [x for values in known.values() for x in values]
         full = {
-            name: _first(decay, *known.get(alike.get(name), ()), *others, own[name])
+            name: _first(decay, *_usual(known.get(alike.get(name), [])), *others, own[name])
             for name, decay in decays.items()
         }
         if full != own and full not in found:
             found.append(full)
     yield from found
+
+
+def _usual(decays: Sequence[float]) -> list[float]:
+    """Return the most frequent of some decays, if there are any."""
+    return [decay for decay, _ in collections.Counter(decays).most_common(1)]
 
 
 def _first(*decays: float | None) -> float:

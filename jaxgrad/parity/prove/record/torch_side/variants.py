@@ -100,8 +100,8 @@ def with_settings(training: Training, **settings: Any) -> Training:
 def with_decays(training: Training, decays: Mapping[str, float]) -> Training:
     """Return a training step in which each parameter has its own weight decay.
 
-    Only the optimizer's step sees a group for each parameter: schedulers, and the rates that the
-    user gives for each group, need the user's groups.
+    Only the step itself sees a group for each parameter: schedulers, the user's hooks, and the
+    rates that the user gives for each group need the user's groups.
     """
 
     def factory(module: Any) -> Any:
@@ -109,21 +109,22 @@ def with_decays(training: Training, decays: Mapping[str, float]) -> Training:
             raise TypeError("this factory takes a torch.nn.Module")
         optimizer = build_optimizer(training.torch, module)
         names = {id(p): name for name, p in module.named_parameters()}
-        groups, step = optimizer.param_groups, optimizer.step
+        groups = optimizer.param_groups
+        own = [*groups]
 
-        def decayed(_: Any) -> None:
-            before = [*groups]
+        def split(*_: Any) -> None:
             groups[:] = [
                 group | {"params": [p], "weight_decay": decays[names[id(p)]]}
-                for group in before
+                for group in own
                 for p in group["params"]
             ]
-            try:
-                step()
-            finally:
-                groups[:] = before
 
-        optimizer.step = types.MethodType(decayed, optimizer)  # which a scheduler wraps
+        def restore(*_: Any) -> None:
+            groups[:] = own
+
+        optimizer.register_step_pre_hook(split)  # after the user's hooks
+        handle = optimizer.register_step_post_hook(restore)
+        optimizer._optimizer_step_post_hooks.move_to_end(handle.id, last=False)  # before them
         return optimizer
 
     return dataclasses.replace(training, torch=factory)
