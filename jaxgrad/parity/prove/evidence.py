@@ -325,6 +325,10 @@ class Evidence:
             fault = f"{type(error).__name__}: {error}"
             return otherwise, (f"{unknown} because of a bug in jaxgrad: {fault}",)
 
+    def without_searches(self) -> Evidence:
+        """Return the evidence with which places are looked for, and no causes."""
+        return dataclasses.replace(self, searches=False)
+
     def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
         """Report `what` a search for a cause tries next, and return whether it has time left.
 

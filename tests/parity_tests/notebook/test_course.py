@@ -198,7 +198,7 @@ def test_the_versions_are_those_that_pip_and_make_install():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (torch,) = re.findall(r"torch>=([\d.]+)", " ".join(project["optional-dependencies"]["torch"]))
     (jax,) = re.findall(r"jax>=([\d.]+)", " ".join(project["dependencies"]))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
     assert f"torch {torch} and JAX {jax} or newer." in text
     assert f"the newest (torch {NEWEST} when this was written)" in text

@@ -140,7 +140,7 @@ def test_the_letters_of_a_program_are_explained():
 
     assert "c:f32[] = mul a 0.5" in program and "e:f32[] = tanh c" in program
     text = " ".join(page.split())
-    assert "Here `a` is w and `b` its tangent, `c` is the u of the formula, and `e` its h" in text
+    assert "Here `a` is w and `b` its tangent, `c` is u in the formula above, and `e` is h:" in text
     assert not defined & {"a", "f"} and "$$ u = w" in page
 
 

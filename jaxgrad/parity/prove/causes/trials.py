@@ -575,7 +575,7 @@ def _same(mistake: Difference, value: Value, numbers: Numbers) -> Callable[..., 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         plain = _out_of_place(func) if changes_operand else func
         live = TorchCall(plain, args, kwargs, op, numbers=numbers)
-        out = next((wrong for wrong in variants(live) if wrong.difference == mistake), live).result
+        out = next((wrong for wrong in variants(live) if wrong.difference == mistake), live).made()
         return args[0].copy_(out) if changes_operand else out
 
     return call

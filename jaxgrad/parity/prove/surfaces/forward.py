@@ -52,9 +52,10 @@ def _judged(evidence: Evidence) -> Judgement:
         wrong = [j for j in judged if j.verdict == "fail"]
         located, notes = evidence.locate(lambda: _locate(evidence, draw, wrong), None, NO_CAUSE)
         if located is None:  # the place is known, whatever the search for a cause raised
-            without = dataclasses.replace(evidence, searches=False)
             plain = Located((_plain(wrong[0]),))
-            located, more = evidence.locate(lambda: _locate(without, draw, wrong), plain)
+            located, more = evidence.locate(
+                lambda: _locate(evidence.without_searches(), draw, wrong), plain
+            )
             notes = more or notes
         text = f"{wrong[0].name} {wrong[0].off}"
         if draw:

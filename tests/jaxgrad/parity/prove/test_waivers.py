@@ -135,7 +135,7 @@ def test_findings_of_the_structure_are_accepted_by_name():
     assert [f.torch for f in judgement.surface.findings] == ["b"]
     judgement = waivers.settle(structure())["structure"]
     assert judgement.surface.verdict == "fail"
-    assert "nothing that matches it differs" in judgement.surface.findings[0].text
+    assert "nothing like it differs" in judgement.surface.findings[0].text
 
 
 class Normed(nn.Module):

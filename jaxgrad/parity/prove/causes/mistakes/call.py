@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.edits import InTorch
@@ -81,18 +82,34 @@ class TorchCall(NamedTuple):
     @property
     def result(self) -> Any:
         """What the call returns for copies of its operands, some of which it may change."""
-        return self.func(*_copied(self.args), **_copied(self.kwargs))
+        return self.func(*_copied(self.args, []), **_copied(self.kwargs, []))
+
+    def made(self) -> Any:
+        """Return the result of the call; what it changes of a module's buffers stays changed.
+
+        Other operands are copied: autograd may need them unchanged.
+        """
+        pairs: list[tuple[Tensor, Tensor]] = []
+        out = self.func(*_copied(self.args, pairs), **_copied(self.kwargs, pairs))
+        for x, copy in pairs:
+            if not x.requires_grad and not torch.equal(x, copy):
+                x.copy_(copy)
+        return out
 
 
 Mistakes = Iterator[TorchCall]
 
 
-def _copied(tree: Any) -> Any:
+def _copied(tree: Any, pairs: list[tuple[Tensor, Tensor]]) -> Any:
+    """Return a tree with copies of its tensors, and append each tensor with its copy."""
     if isinstance(tree, dict):
-        return {key: _copied(x) for key, x in tree.items()}
+        return {key: _copied(x, pairs) for key, x in tree.items()}
     if type(tree) in (list, tuple):
-        return type(tree)(map(_copied, tree))
-    return tree.clone() if isinstance(tree, Tensor) else tree
+        return type(tree)(_copied(x, pairs) for x in tree)
+    if not isinstance(tree, Tensor):
+        return tree
+    pairs.append((tree, tree.clone()))
+    return pairs[-1][1]
 
 
 def tensors(tree: Any) -> list[Tensor]:

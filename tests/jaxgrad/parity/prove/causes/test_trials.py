@@ -117,7 +117,7 @@ def test_scores_that_are_transposed_before_use_are_named():
     assert proved(attended, lambda p, x: port(p, x, False)).verdict == "pass"
     finding = first(attended, port)
     assert finding.tested
-    assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
+    assert "JAX has axes 0 and 1 of torch's matmul output exchanged" in finding.cause
 
 
 def test_scores_of_exchanged_operands_are_named_as_transposed():
@@ -130,7 +130,7 @@ def test_scores_of_exchanged_operands_are_named_as_transposed():
     assert proved(attended, lambda p, x: port(p, x, False)).verdict == "pass"
     finding = first(attended, port)
     assert finding.tested
-    assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
+    assert "JAX has axes 0 and 1 of torch's matmul output exchanged" in finding.cause
     assert finding.source.endswith("return jax.nn.softmax(k @ q.T if exchange else q @ k.T) @ x")
 
 
@@ -154,7 +154,7 @@ def test_scores_that_are_transposed_in_every_layer_are_named_once():
     assert proved(attended_twice, lambda p, x: port_twice(p, x, False)).verdict == "pass"
     finding = first(attended_twice, port_twice)
     assert finding.tested and finding.op == "matmul"
-    assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
+    assert "JAX has axes 0 and 1 of torch's matmul output exchanged" in finding.cause
     line = attended_twice.__code__.co_firstlineno + 2
     assert f"JAX's outputs if all 2 calls at test_trials.py:{line} are changed" in finding.cause
 

@@ -158,7 +158,7 @@ def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
                                            for m, o in (("", (1,)), ("a", (0,)), ("b", ()))])],
         not_visible=["a"],
         amplified=lambda number: f"; on draw {number}",
-        locate=lambda find, plain: (plain, ("a note",)),
+        locate=lambda find, plain, *_: (plain, ("a note",)),
     )  # fmt: skip
 
 

@@ -65,3 +65,19 @@ def test_the_floating_tensors_of_nested_arguments_are_found():
 
     assert [id(x) for x in tensors(tree)] == [id(X), id(z), id(Y)]
     assert tensors("text") == []
+
+
+def test_a_call_that_is_made_changes_the_buffers_and_no_operand_with_a_gradient():
+    """A batch norm with another eps updates the running statistics as torch's own call does."""
+    x = torch.randn(5, 3, dtype=torch.float64).requires_grad_() * 1.0
+    own, other = ([torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)]
+                  for _ in range(2))  # fmt: skip
+    batch_norm = torch.nn.functional.batch_norm
+    batch_norm(x, *own, training=True)
+    wrong = TorchCall(batch_norm, (x, *other), {"training": True, "eps": 0.1}, "batch_norm")
+
+    wrong.result.sum().backward(retain_graph=True)
+    assert not other[0].any()  # a call that is tried changes nothing
+    wrong.made().sum().backward()
+    torch.testing.assert_close(other, own)
+    assert torch.equal(TorchCall(torch.Tensor.mul_, (x, 2.0), {}, "mul").made(), 2 * x)
