@@ -174,7 +174,8 @@ class Report:
         """The places of other mistakes than the first.
 
         Each has a cause that was confirmed. If none has, but the forward pass fails and its
-        mistakes are known, it is the first place at which torch with these mistakes still differs.
+        mistakes are known, it is the first gradient in which torch with these mistakes still
+        differs.
         """
         findings = [f for surface in self.surfaces.values() for f in surface.findings]
         found: dict[str, Finding] = {}
@@ -183,7 +184,7 @@ class Report:
                 found.setdefault(finding.cause, finding)
         known = self.first.cause if self.first is not None else ""
         explained = tuple(finding for cause, finding in found.items() if cause != known)
-        later = [f for f in findings if f.originates and f.surface not in ("structure", "forward")]
+        later = [f for f in findings if f.originates and f.surface in ("backward", "gradients")]
         fails = any(f.surface == "forward" for f in findings)
         if not fails or any(f.tested for f in later):
             return explained
