@@ -104,7 +104,7 @@ def test_port_c_learns_wrong_values_at_a_lower_loss():
     """torch learns the exact values of the two states; the port converges to others."""
     of_torch, of_port = (run.weights["w"].ravel() for run in trained("C"))
     value_of_b = 1.0
-    value_of_a = np.mean([0 + 0.9 * value_of_b, -3.0])
+    value_of_a = float(np.mean([0 + 0.9 * value_of_b, -3.0]))
 
     np.testing.assert_allclose(of_torch, [value_of_a, value_of_b], atol=0.005)
     assert np.all(np.abs(of_port - of_torch) > 0.5)
