@@ -34,8 +34,8 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     others = f" (and {more} other call{'s' * (more > 1)})" if more else ""
     note = (
         f"torch's {value.op} in {value.module or ROOT}{others} changes no number on the inputs of "
-        f"this proof, and no such step was found in {jax_program(evidence.reference)}: pass inputs "
-        "that it changes with also="
+        f"this proof, and no such step was found in {jax_program(evidence.reference)}: add inputs "
+        "on which it acts, with also="
     )
     return judgement._replace(notes=(*judgement.notes, note))
 

@@ -63,7 +63,7 @@ def test_a_bound_that_the_port_lacks_is_noted(bound, op):
     """The values agree without the bound, because no input reaches it."""
     (note,) = notes(bound, lambda x: x)
     assert note.startswith(NOTE.format(op))
-    assert note.endswith("pass inputs that it changes with also=")
+    assert note.endswith("add inputs on which it acts, with also=")
 
 
 @pytest.mark.sampled(3)
