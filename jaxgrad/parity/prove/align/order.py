@@ -67,26 +67,23 @@ def reordering(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]) -> np.ndarray
         return None
     found = np.empty(flat[0].size, np.int64)
     found[_sorted(turned)] = _sorted(flat)
-    tried = (*_transpositions(shape), found)  # elements may be equal on every draw
+    square = (k for (a, b), k in _exchanges(shape) if shape[a] == shape[b] > 1)
+    tried = itertools.chain(square, [found])  # elements may be equal on every draw
     return next((k for k in tried if all(_equal(x[k], y) for x, y in pairs)), None)
 
 
-def _transpositions(shape: tuple[int, ...]) -> Iterator[np.ndarray]:
-    """Yield the flat indices that exchange two axes of the same size."""
+def _exchanges(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+    """Yield each pair of axes, and the flat indices that exchange them."""
     flat = np.arange(math.prod(shape)).reshape(shape)
-    for a, b in itertools.combinations(range(len(shape)), 2):
-        if shape[a] == shape[b] > 1:
-            yield np.swapaxes(flat, a, b).ravel()
+    for pair in itertools.combinations(range(len(shape)), 2):
+        yield pair, np.swapaxes(flat, *pair).ravel()
 
 
 def exchanged_axes(indices: np.ndarray | None, shape: tuple[int, ...]) -> tuple[int, int] | None:
     """Return the two axes of an array of this shape that flat indices exchange, if they do."""
     if indices is None:
         return None
-    flat = np.arange(indices.size).reshape(shape)
-    pairs = itertools.combinations(range(len(shape)), 2)
-    same = (pair for pair in pairs if np.array_equal(np.swapaxes(flat, *pair).ravel(), indices))
-    return next(same, None)
+    return next((pair for pair, k in _exchanges(shape) if np.array_equal(k, indices)), None)
 
 
 def _split(x: np.ndarray, sizes: Sequence[int]) -> Iterator[np.ndarray]:

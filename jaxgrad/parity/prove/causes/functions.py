@@ -17,9 +17,11 @@ def lost(case: Case) -> Explanation | None:
     if not used:
         return None
     groups = [(name,) for name in used] + [tuple(used)] * (len(used) > 1)
-    best = case.best_in_torch(
-        (group, [Change.without_backward(name) for name in group]) for group in groups
-    )
+
+    def without(group: tuple[str, ...]) -> tuple[Change, ...]:
+        return tuple(map(Change.without_backward, group))
+
+    best = case.best_in_torch((group, without(group)) for group in groups)
     if best is None:
         return None
     group, fixed = best
@@ -35,5 +37,4 @@ def lost(case: Case) -> Explanation | None:
         "; leave the Function out",
     )
     text = difference.says(case.evidence.reference)
-    changes = tuple(Change.without_backward(name) for name in group)
-    return Explanation(text, fixed, fixed == case.wrong, changes=changes, lines=lines)
+    return Explanation(text, fixed, fixed == case.wrong, changes=without(group), lines=lines)

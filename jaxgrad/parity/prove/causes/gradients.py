@@ -313,8 +313,7 @@ def _lookup(case: Case, value: Value) -> Key | None:
 
 def _without_row(case: Case, number: int) -> str:
     """Say how a port stops the gradient of the row that torch's padding_idx names."""
-    values = case.evidence.torch_side.run(case.evidence.draws[case.draw], keep=True).values
-    call = values[number].call if number < len(values) else None
+    call = _with_calls(case)[number].call
     args, kwargs = (call[1], call[2]) if call is not None else ((), {})
     row = kwargs.get("padding_idx", args[2] if len(args) > 2 else None)
     if not isinstance(row, int):
@@ -342,13 +341,18 @@ def _straight(case: Case) -> Explanation | None:
 
 def _in_words(case: Case, numbers: Sequence[int]) -> list[str]:
     """Return torch's line and name of each of some values of its run."""
-    evidence, run = case.evidence, case.evidence.runs[case.draw]
-    kept: Sequence[Value] = ()
-    if evidence.rerunnable:
-        kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
-    known = kept if len(kept) == len(run.values) else run.values
+    known = _with_calls(case)
     names = [f"{known[i].line} {known[i].name}".strip() for i in numbers]
     return list(dict.fromkeys(names))
+
+
+def _with_calls(case: Case) -> Sequence[Value]:
+    """Return the values of torch's run; with their lines and calls, if torch can be rerun."""
+    evidence, values = case.evidence, case.evidence.runs[case.draw].values
+    if not evidence.rerunnable:
+        return values
+    kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
+    return kept if len(kept) == len(values) else values
 
 
 def _identity(func: Any, args: Any, kwargs: Any) -> Any:

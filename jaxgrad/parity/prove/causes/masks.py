@@ -33,7 +33,6 @@ _LOW = -1e3  # a number that is added to a masked score is lower
 class Masked(NamedTuple):
     """A torch call that masks the elements of a value."""
 
-    value: int  # its result
     operand: int  # the value
     position: int  # of the value among the arguments
 
@@ -42,6 +41,7 @@ class Effects(NamedTuple):
     """Where both programs change the value, on each draw."""
 
     key: Key  # the call of JAX
+    position: int  # of the value among the arguments of torch's call
     of_torch: tuple[np.ndarray, ...]
     of_jax: tuple[np.ndarray, ...]
 
@@ -97,7 +97,7 @@ def _masked(run: TorchRun, i: int) -> Masked | None:
             continue
         for position, x in enumerate(value.call[1]):
             if is_value(x, run.values[k]) and _masks(value.op, value.call[1], position):
-                return Masked(i, k, position)
+                return Masked(k, position)
     return None
 
 
@@ -120,15 +120,14 @@ def _effects(evidence: Evidence, draw: int, runs: Sequence[TorchRun], i: int) ->
 
     Returns None if JAX has no such call, or if both mask the same elements.
     """
-    masked = [_masked(run, i) for run in runs]
-    if None in masked:
+    masked = [m for run in runs if (m := _masked(run, i)) is not None]
+    if len(masked) < len(runs):
         return None
     of_torch = tuple(
         _changed(run.values[m.operand].data, run.values[i].data)
         for run, m in zip(runs, masked, strict=True)
-        if m is not None
     )
-    operand = next(m.operand for m in masked if m is not None)
+    operand, position = masked[draw]
     alignment, flow, port = evidence.alignments[draw], evidence.flow, evidence.port
     lengths, equations = port.program.lengths, port.program.equations
     for row in alignment.candidates[operand][:_COPIES]:
@@ -145,7 +144,7 @@ def _effects(evidence: Evidence, draw: int, runs: Sequence[TorchRun], i: int) ->
             if of_jax[draw].all():  # a sum or a product that is no mask
                 continue
             if not np.array_equal(of_torch[draw], of_jax[draw]):
-                return Effects(key, of_torch, of_jax)
+                return Effects(key, position, of_torch, of_jax)
     return None
 
 
@@ -169,16 +168,15 @@ def _change(run: TorchRun, i: int, effects: Effects) -> Change:
 
     A mask may depend on the inputs. The draw is known by the elements that torch masks.
     """
-    masked, op = _masked(run, i), run.values[i].op
-    assert masked is not None
+    op, position = run.values[i].op, effects.position
 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Tensor:
         own = func(*args, **kwargs)
-        x = args[masked.position]
+        x = args[position]
         changed = _changed(x.detach().numpy(), own.detach().numpy())
         for of_torch, of_jax in zip(effects.of_torch, effects.of_jax, strict=True):
             if np.array_equal(changed, of_torch):
-                return _with_mask(op, func, args, kwargs, masked.position, torch.as_tensor(of_jax))
+                return _with_mask(op, func, args, kwargs, position, torch.as_tensor(of_jax))
         return own
 
     return Change(run.values[i].call_number, call)

@@ -54,7 +54,7 @@ class _Context:
             )
 
     def _ignored(self, *_: Any) -> None:
-        """Accept what only a backward needs."""
+        """Accept what a forward pass tells its backward, and drop it."""
 
     save_for_backward = save_for_forward = mark_dirty = _ignored
     mark_non_differentiable = set_materialize_grads = _ignored

@@ -33,7 +33,7 @@ class Net(nn.Module):
 
 
 def port(p: Any, x: Any, lengths: Any, floors: str = "", keeps: bool = False) -> Any:
-    """Return the port; `floors` names the masks that floor half of the length.
+    """Return the port; the masks that `floors` names round half of the length down.
 
     With `keeps`, the conditions are true where an element is kept.
     """
