@@ -62,15 +62,18 @@ def test_the_install_block_can_be_pasted_whole():
     ]
 
 
-def test_the_model_of_flaxs_layers_fails_with_flaxs_default(tmp_path):
-    """The comment beside the nnx model is true: with flax's default epsilon the proof fails."""
-    (block,) = (block for block in BLOCKS if "load_state_dict" in block)
-    wrong = block.replace(", epsilon=1e-5", "").replace(".check()", "")
+def test_the_training_step_fails_without_the_clipping(tmp_path):
+    """The negative control of the block with a training step."""
+    (block,) = (block for block in BLOCKS if "Training(" in block)
+    clipped = "optax.chain(optim.clip_grad_norm(max_norm=1.0), optim.adamw(lr=1e-3))"
+    assert block.count(clipped) == 1
+    wrong = block.replace(clipped, "optim.adamw(lr=1e-3)").replace(".check()", "")
 
-    names = _run(wrong.replace("jaxgrad.parity.prove(", "report = jaxgrad.parity.prove("), tmp_path)
+    names = _run(wrong.replace("\nprove(", "\nreport = prove("), tmp_path)
 
     report = names["report"]
-    assert report.verdict == "fail" and "1e-06" in str(report)
+    assert report.verdict == "fail" and report.first is not None
+    assert report.first.cause.startswith("the gradients are not clipped")
 
 
 def test_the_notebooks_are_installed_with_a_program_that_opens_them():
@@ -89,7 +92,7 @@ def test_the_picture_is_drawn_with_the_pinned_torch():
     minor = pin.rpartition(".")[0]
     picture = (ROOT / "docs" / "_static" / "critic.svg").read_text()
 
-    assert f"the notebooks and the picture are of torch {minor}, which `make` installs" in README
+    assert f"the notebooks and the picture are of torch {minor}." in " ".join(README.split())
     assert f"torch {pin}" in picture
 
 
@@ -177,15 +180,15 @@ def critic(tmp_path_factory):
 
 
 def test_the_fix_of_the_first_port_is_all_that_it_needs(critic, tmp_path):
-    """With the line that the README gives as the fix, `prove` passes."""
-    (fix,) = re.findall(r"The fix is\s`(.*?)`", README)
+    """With the change that the README's report suggests, `prove` passes."""
+    (fix,) = re.findall(r"^    \+ (.*)$", README, re.MULTILINE)
     wrong = "    target = reward + 0.9 * q(p, next_state)\n"
     assert FIRST.count(wrong) == 1
     reports: list[Report] = []
     _run(FIRST.replace(wrong, f"    {fix}\n"), tmp_path, print=reports.append)
 
     assert [report.verdict for report in reports] == ["pass"], reports[0]
-    assert "with it `prove` prints PASS" in " ".join(README.split())
+    assert "With the suggested change, `prove` prints PASS" in " ".join(README.split())
     assert str(reports[0]).startswith("PASS")
 
 
@@ -259,10 +262,11 @@ def test_the_kill_table_is_quoted_correctly():
     """The README quotes the figures of the table that `make kill-table` wrote."""
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
     figures = {
-        r"(\d+) bugs, (\d+) leave": r"put (\d+) porting mistakes into 34 pairs .*; (\d+) of",
-        r"found (\d+) .*right surface and place (\d+)": r"finds (\d+), and for (\d+) it names",
-        r"gradients and one step: (\d+)": r"and (\d+) when it also compares gradients and one",
-        r"assert_close on outputs: (\d+)": r"finds (\d+) when it compares outputs",
+        r"found (\d+) .*right surface and place (\d+)": (
+            r"All (\d+) that we put into 34 pairs of models, (\d+) with the place"
+        ),
+        r"(\d+) bugs, \d+ leave": r"All (\d+) that we put into 34 pairs",
+        r"gradients and one step: (\d+)": r"gradients and one optimizer step finds (\d+)",
     }
     readme = " ".join(README.split())
     for there, here in figures.items():

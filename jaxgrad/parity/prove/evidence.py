@@ -31,7 +31,7 @@ from jaxgrad.parity.prove.record.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.record.lazy import LazyList
 from jaxgrad.parity.prove.record.torch_side.draws import STATISTICS
-from jaxgrad.parity.prove.record.torch_side.side import Drawn, TorchSide
+from jaxgrad.parity.prove.record.torch_side.side import STATE, Drawn, TorchSide
 from jaxgrad.parity.prove.record.torch_side.values import (
     Change,
     Mistakes,
@@ -252,6 +252,12 @@ class Evidence:
         return dataclasses.replace(self, drawn=drawn, alignments=alignments)
 
     @property
+    def results(self) -> str:
+        """What a sentence calls all outputs, which the new state may follow."""
+        state = any(name.startswith(f"{STATE}/") for name in self.runs[0].outputs)
+        return "outputs and new state" if state else "outputs"
+
+    @property
     def draws(self) -> list[Draw]:
         """Both draws of weights and inputs."""
         return [d.draw for d in self.drawn]
@@ -282,6 +288,17 @@ class Evidence:
             for i, path in enumerate(paths)
         ]
         return None if all(mask) else mask
+
+    @functools.cached_property
+    def untrained(self) -> frozenset[str]:
+        """torch's parameters that need no gradient, and of which the port trains no leaf."""
+        weights, trained = self.port.weights, self.trained
+        if trained is None:
+            return frozenset()
+        frozen = (name for name, needed in self.torch_side.flags.items() if not needed)
+        return frozenset(
+            name for name in frozen if not any(trained[i] for i in weights.leaves_of(name))
+        )
 
     @functools.cached_property
     def native(self) -> Native:

@@ -359,9 +359,16 @@ def _judge_surfaces(
         judgements["updates"] = updates.surface(evidence, request)
     with evidence.clock("precision"):
         judgements["precision"] = precision.surface(evidence, request)
-    for name in ("structure", "backward", "gradients"):
-        judgements[name] = edited.proved(evidence, request, judgements[name])
+    for name in ("structure", "backward", "gradients", "updates"):
+        judgements[name] = edited.proved(evidence, request, judgements[name], _view(name))
     return evidence
+
+
+def _view(name: str) -> edited.View | None:
+    """Return the function that gives the outputs with which a surface located a difference."""
+    from jaxgrad.parity.prove.training_steps import buffer_updates
+
+    return buffer_updates.as_outputs if name == "updates" else None
 
 
 def _judge_gradients(evidence: Evidence, judgements: dict[str, Judgement]) -> None:
@@ -417,7 +424,7 @@ def _after_mistakes(
             found["updates"] = updates.surface(made, request)
     text = MADE.says(request.reference)
     judgements |= {name: _made(judgement, text) for name, judgement in found.items()}
-    proved = {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
+    proved = {n: edited.proved(made, request, x, _view(n)) for n, x in judgements.items()}
     return proved, made
 
 

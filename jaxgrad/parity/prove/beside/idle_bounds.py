@@ -1,56 +1,98 @@
 """Note a bound or mask of torch that changes no number of the proof and that the port lacks.
 
 A clamp that no input reaches is the identity, and so is a mask that hides nothing. A port without
-it has the same values and gradients, on these inputs.
+it, or with another number in it, has the same values and gradients on these inputs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from jaxgrad.parity.prove.align.align import SAME
+from jaxgrad.parity.prove.align.fingerprint import fingerprint, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
-from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_of
-from jaxgrad.parity.prove.record.jax_side.program import Key
+from jaxgrad.parity.prove.record.jax_side import evaluation
+from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_key, leaf_of
+from jaxgrad.parity.prove.record.jax_side.program import Key, literals
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.wording import jax_program
 
 
 _BOUNDS = frozenset({
-    "clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_", "hardtanh", "masked_fill",
-    "masked_fill_", "maximum", "minimum", "nan_to_num", "relu", "relu6", "threshold", "where",
+    "abs", "celu", "clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_", "elu", "hardtanh",
+    "leaky_relu", "masked_fill", "masked_fill_", "maximum", "minimum", "nan_to_num", "relu",
+    "relu6", "threshold", "where",
 })  # fmt: skip
+_FILLS = ("masked_fill", "masked_fill_", "nan_to_num", "where")  # their number is not a bound
 _SAME = REARRANGES | {"custom_vjp_call"}  # an equation with a body returns what that returns
+_EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounded to float32
 
 
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     """Return the forward surface with a note on the bounds that it did not compare."""
     idle = [i for i in range(len(evidence.runs[0].values)) if _is_idle(evidence, i)]
     missing = [i for i in idle if not _has_counterpart(evidence, i)]
-    if not missing:
-        return judgement
-    value = evidence.runs[0].values[missing[0]]
-    more = len(missing) - 1
+    program, notes = jax_program(evidence.reference), []
+    if missing:
+        notes.append(
+            f"torch's {_named(evidence, missing)} changes no number on the inputs of this proof, "
+            f"and no such step was found in {program}: add inputs on which it acts, with also="
+        )
+    unlike = _unlike(evidence, [i for i in idle if i not in missing])
+    if unlike:
+        number = f"{next(iter(unlike.values())):g}"
+        notes.append(
+            f"torch's {_named(evidence, [*unlike])} changes no number on the inputs of this proof, "
+            f"and its number {number} was not found in {program}: add inputs on which it acts, "
+            "with also="
+        )
+    return judgement._replace(notes=(*judgement.notes, *notes))
+
+
+def _named(evidence: Evidence, numbers: Sequence[int]) -> str:
+    value, more = evidence.runs[0].values[numbers[0]], len(numbers) - 1
     others = f" (and {more} other call{'s' * (more > 1)})" if more else ""
-    note = (
-        f"torch's {value.op} in {value.module or ROOT}{others} changes no number on the inputs of "
-        f"this proof, and no such step was found in {jax_program(evidence.reference)}: add inputs "
-        "on which it acts, with also="
-    )
-    return judgement._replace(notes=(*judgement.notes, note))
+    return f"{value.op} in {value.module or ROOT}{others}"
 
 
 def _is_idle(evidence: Evidence, number: int) -> bool:
     """Whether a bound or mask returns the numbers of its operand in every draw."""
     if evidence.runs[0].values[number].op not in _BOUNDS:
         return False
-    for run, alignment in zip(evidence.runs, evidence.alignments, strict=True):
-        if number >= len(run.values) or alignment.trivial[number]:
+    for draw, run in zip(evidence.draws, evidence.runs, strict=True):
+        if number >= len(run.values):
             return False
         value = run.values[number]
-        if not any(np.array_equal(run.values[i].print, value.print) for i in value.inputs):
+        constant = evidence.alignments[draw.number].trivial[number]
+        if not value.print[0] or (constant and value.print[0] > 1):
+            return False  # there are no elements, or a relu of zeros is as good as any
+        weights = [fingerprint(draw.state[name]) for name in value.weights if name in draw.state]
+        read = [run.values[i].print for i in value.inputs if i != number]
+        if not any(np.array_equal(x, value.print) for x in (*read, *weights)):
             return False
     return True
+
+
+def _unlike(evidence: Evidence, idle: Sequence[int]) -> dict[int, float]:
+    """Return the idle calls of torch with a number that the port's program does not contain."""
+    if not idle or not evidence.rerunnable:
+        return {}
+    from jaxgrad.parity.prove.causes.mistakes.call import TorchCall  # imports torch
+
+    run, own = evidence.run_with_values(0), literals(evidence.port.program.jaxpr, integers=True)
+    unlike = {}
+    for i in idle:
+        value = run.values[i]
+        if value.call is None or value.op in _FILLS:
+            continue
+        given = TorchCall(*value.call, value.op).settings
+        numbers = [x for x in given if not any(abs(x - y) <= _EQUAL * abs(x) for y in own)]
+        if numbers:
+            unlike[i] = numbers[0]
+    return unlike
 
 
 def _has_counterpart(evidence: Evidence, number: int) -> bool:
@@ -58,8 +100,13 @@ def _has_counterpart(evidence: Evidence, number: int) -> bool:
 
     The values inside a custom rule, as that of `jax.nn.relu`, are not recorded, so they are passed.
     """
-    alignment, flow = evidence.alignments[0], evidence.flow
+    alignment, flow, weights = evidence.alignments[0], evidence.flow, evidence.port.weights
+    value = evidence.runs[0].values[number]
+    spots, prints = evaluation.spots(evidence.jax_runs[0].prints)
+    equal = np.flatnonzero(print_distance(value.print, prints) < SAME)
     keys = {alignment.spots[k].key for k in alignment.matches(number)}
+    keys |= {spots[k].key for k in equal}
+    keys |= {leaf_key(i) for name in value.weights for i in weights.leaves_of(name)}
 
     def computes(key: Key) -> bool:
         if leaf_of(key) is not None:

@@ -42,6 +42,8 @@ class Range(NamedTuple):
 # What a report adds to a change that explains a difference, if the search ended before the others.
 UNTRIED = "; not confirmed, because the time ended before all other changes were tried"
 
+AGREES = ("pass", "accepted", "zero")  # verdicts
+
 _MOST_LISTED = 3  # mistakes that explain the same difference
 
 UNKNOWN = Range(math.nan, math.nan)
@@ -85,7 +87,8 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
 def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
     """Return why a change does not explain a difference, as a clause; empty if it does.
 
-    Everything must agree with the change, and something differ without it, by at least `MARGIN`
+    Everything that was decided without the change must agree with it, what agreed before too, and
+    something must differ without it, by at least `MARGIN`
     times the largest difference that remains. With the change, JAX's values must be finite, and
     those of one leaf at least must not be zero up to rounding. They must not be one constant, which
     many changes can give; the single number that a loss is must not be a multiple of 1/4.
@@ -97,7 +100,8 @@ def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
     right = [after[c.name] for c in wrong]
     if any(c.verdict == "fail" for c in changed):
         return "values differ with the change too"
-    if any(c.verdict not in ("pass", "accepted", "zero") for c in right):
+    settled = [c for c in without if c.verdict in ("fail", *AGREES)]
+    if any(after[c.name].verdict not in AGREES for c in settled):
         return "rounding is too large to decide"
     if not all(math.isfinite(x) for c in right for x in (c.difference, c.low, c.high)):
         return "the values are not finite"

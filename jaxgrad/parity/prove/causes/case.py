@@ -245,7 +245,7 @@ class Case:
         found = []
         for name, x in expected.items():
             y = actual.get(name)
-            if y is None or name in self.evidence.masks:
+            if y is None or name in self.evidence.masks or name in self.evidence.untrained:
                 continue
             noise = [r[name] for r in reruns if r.get(name) is not None]
             judged = judge(

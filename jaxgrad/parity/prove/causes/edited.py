@@ -13,7 +13,7 @@ import functools
 import gc
 import linecache
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -26,8 +26,21 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.wording import TORCH
 
 
-def proved(evidence: Evidence, request: Request, judgement: Judgement) -> Judgement:
-    """Return a judgement without the suggested edits that do not mend what they are printed for."""
+View = Callable[[Evidence], Evidence | None]
+
+
+def proved(
+    evidence: Evidence, request: Request, judgement: Judgement, view: View | None = None
+) -> Judgement:
+    """Return a judgement without the suggested edits that do not mend what they are printed for.
+
+    Args:
+        evidence: All runs.
+        request: The arguments of the proof.
+        judgement: The judgement.
+        view: Function from the evidence after an edit to the evidence with whose outputs a wrong
+            update was located.
+    """
     kept: dict[Edit, Edit | None] = {}
 
     def checked(finding: Finding) -> Finding:
@@ -37,7 +50,7 @@ def proved(evidence: Evidence, request: Request, judgement: Judgement) -> Judgem
         if edit not in kept:
             kept[edit] = None
             if evidence.may_search("the suggested change"):
-                mending = functools.partial(_mending, evidence, request, finding, edit)
+                mending = functools.partial(_mending, evidence, request, finding, edit, view)
                 kept[edit] = evidence.locate(mending, None)[0]
         return dataclasses.replace(finding, edit=kept[edit])
 
@@ -55,18 +68,23 @@ def without_edits(judgement: Judgement) -> Judgement:
     return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
 
 
-def _mending(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> Edit | None:
+def _mending(
+    evidence: Evidence, request: Request, finding: Finding, edit: Edit, view: View | None
+) -> Edit | None:
     """Return an edit with `complete` set by a new proof, or None if the edit mends nothing.
 
     An edit that is not complete is at one of several places that a tested cause changes.
     """
     in_jax = evidence.reference == TORCH
-    forward = finding.surface == "forward"
+    forward = finding.surface in ("forward", "updates")
     before = Wrong(set(), set()) if forward else _wrong(evidence)
     with applied(edit, traced=in_jax) as compiled:
         if not compiled:
             return None
         new = rerun(evidence, request) if in_jax else evidence.rerun_torch()
+        new = new if view is None else view(new)
+        if new is None:
+            return None
         if forward:  # judging may run torch again
             complete = new.failed_output_draw is None
             mends = complete or _is_later(new, finding)

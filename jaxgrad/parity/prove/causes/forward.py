@@ -26,6 +26,7 @@ from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.align.order import exchanged_axes, reordering
 from jaxgrad.parity.prove.causes import exchanges, masks, pairings, trials
 from jaxgrad.parity.prove.causes.acceptance import (
+    AGREES,
     MARGIN,
     UNKNOWN,
     UNTRIED,
@@ -48,6 +49,7 @@ from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.lazy import replaced
+from jaxgrad.parity.prove.record.torch_side.side import STATE
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.wording import Difference
 
@@ -389,18 +391,28 @@ class Search:
             return None  # no value of JAX is this multiple, whatever the outputs are
         if rest is not None:
             needed = self._needed(trial.changes, trial)
-            return Tested(trial, trial.changes, "JAX's outputs", True, needed, rest)
+            return Tested(
+                trial, trial.changes, f"JAX's {self.evidence.results}", True, needed, rest
+            )
         if self._changes_nothing(rerun):
             local = not (trial.factors or trial.whole)  # a change of one call, not of a weight
             if trial.row is not None and local:
                 self.merged.add(trial.value)
             return None
+        repaired = self._repaired(trial.changes, rerun, trial), trial.changes, ""
         for changes, calls in self._repeated(trial):
             again = self._rerun(self.draw, changes)
             rest = None if again is None else self._remaining(again, changes)
+            if again is not None and rest is None and not trial.partial:
+                more = self._repaired(changes, again)
+                if len(more) > len(repaired[0]):
+                    repaired = more, changes, f" if {calls} are changed"
             if rest is not None:
-                text = f"JAX's outputs if {calls} are changed"
+                text = f"JAX's {self.evidence.results} if {calls} are changed"
                 return Tested(trial, changes, text, True, self._needed(changes), rest)
+        names, changes, calls = repaired
+        if names:
+            return Tested(trial, changes, f"JAX's {' and '.join(names)}{calls}", False)
         draws = range(len(self.evidence.draws))
         for draw in sorted(draws, key=lambda draw: draw != self.draw):
             again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
@@ -446,14 +458,17 @@ class Search:
         line = {v.call_number for v in alike if value.line and v.line == value.line}
         tried: list[set[int]] = []
         ways = [(line, f"calls at {value.line}")]
-        if not trial.partial:
+        if trial.calls > 1:
+            ways = [({change.number for change in changes}, "such averages")]
+        elif not trial.partial:
             ways.append(({change.number for change in changes}, f"calls of {value.op}"))
             ways.append((first, f"of {len(alike)} calls of {value.op}"))
         for numbers, where in ways:
             chosen = {change.number: change for change in changes if change.number in numbers}
             if len(chosen) > 1 and chosen.keys() not in tried:
                 tried.append({*chosen})
-                count = f"all {len(chosen)}" if numbers is not first else str(len(chosen))
+                many = len(chosen) // trial.calls
+                count = f"all {many}" if numbers is not first else str(many)
                 yield tuple(chosen.values()), f"{count} {where}"
 
     def _rerun(
@@ -501,7 +516,7 @@ class Search:
         Returns:
             The difference relative to the scale; None if the change does not explain all outputs.
         """
-        if self._differs(rerun):
+        if any(c.verdict == "fail" for c in self._compared({self.draw: rerun}, [self.draw])):
             return None
         reruns = {self.draw: rerun}
         for draw in range(len(self.evidence.draws)):
@@ -520,8 +535,36 @@ class Search:
         for k in range(len(mistakes)):
             others = Mistakes((*mistakes[:k], *mistakes[k + 1 :])).joined
             rerun = self._rerun(self.draw, changes, trial, others)
-            needed.append(rerun is None or self._differs(rerun))
+            needed.append(rerun is None or not self._agrees(rerun))
         return tuple(needed)
+
+    def _repaired(
+        self, changes: Sequence[Change], rerun: TorchRun, trial: Trial | None = None
+    ) -> list[str]:
+        """Return the names of outputs that agree with JAX's only after a change, on every draw.
+
+        There are none if the change alters another output, or if `acceptance` would not confirm
+        that it explains these.
+        """
+        if len(self.run.outputs) == 1 or (trial is not None and trial.partial):
+            return []
+        wrong = [c for c in self.without if c.verdict == "fail"]
+        reruns = {self.draw: rerun}
+        first = {c.name: c.verdict for c in self._compared(reruns, [self.draw])}
+        if all(first.get(c.name, "fail") == "fail" for c in wrong):
+            return []
+        for draw in range(len(self.evidence.draws)):
+            again = reruns.get(draw) or self._rerun(draw, changes, trial)
+            if again is None:
+                return []
+            reruns[draw] = again
+        after = {c.name: c for c in self._compared(reruns)}
+        left = {_output(name) for name, c in after.items() if c.verdict == "fail"}
+        fixed = [c for c in wrong if _output(c.name) not in left]
+        new = left - {_output(c.name) for c in wrong}
+        if new or not confirms(fixed, [after[c.name] for c in fixed]):
+            return []
+        return [*dict.fromkeys(_output(c.name) for c in fixed)]
 
     def _changes_nothing(self, rerun: TorchRun) -> bool:
         """Whether a rerun has torch's outputs: a port may mask with another large number."""
@@ -530,9 +573,10 @@ class Search:
         shapes = [np.shape(x) for x in drawn.run.outputs.values()]
         return [x.shape for x in outputs] == shapes and drawn.agrees(outputs)
 
-    def _differs(self, rerun: TorchRun) -> bool:
-        """Whether an output of a rerun differs from JAX's."""
-        return any(c.verdict == "fail" for c in self._compared({self.draw: rerun}, [self.draw]))
+    def _agrees(self, rerun: TorchRun) -> bool:
+        """Whether all outputs of a rerun agree with JAX's, and rounding hides none of them."""
+        compared = self._compared({self.draw: rerun}, [self.draw])
+        return all(c.verdict in AGREES for c in compared)
 
     def in_time(self, trials: Iterable[Trial]) -> Iterator[Trial]:
         """Yield trials as long as the proof has time for a search."""
@@ -618,6 +662,11 @@ class Search:
         return _among(value, self.prints_of[draw])
 
 
+def _output(name: str) -> str:
+    """Return the name of an output, which the comparison on a draw is named after."""
+    return name.partition(" on draw ")[0].removeprefix(f"{STATE}/")
+
+
 def _in_turn(streams: Sequence[Iterator[Trial]]) -> Iterator[Trial]:
     for group in itertools.zip_longest(*streams):
         yield from (trial for trial in group if trial is not None)
@@ -679,6 +728,9 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             yield _guess(search, _with_alternatives(search, tested))
         elif tested is not None:
             operands.append(tested)
+    averages = (
+        trial for i in (*starts, *later) for trial in trials.averages(search.run, i, search.numbers)
+    )
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     shuffled: list[Trial] = []  # is filled while the results that are only transposed are tried
     transposed = _transposed(search.shuffled(starts), shuffled)
@@ -691,6 +743,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             search.moved(starts),
             search.paired(starts),
             orders,
+            averages,
             tables,
             transposed,
             swaps,
@@ -816,7 +869,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         key,
         either(texts),
         f"{tested} reproduces {result}{rest}",
-        trial.fix if alone and complete else ("", ""),
+        trial.fix if alone else ("", ""),
         tried,
         line,
         complete,
@@ -825,7 +878,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         changes,
         trial.partial,
         complete or trial.row is not None,
-        trial.write if alone and complete else InTorch(),
+        trial.write if alone else InTorch(),
         trial.general == MULTIPLE,
     )
 

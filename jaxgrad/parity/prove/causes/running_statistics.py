@@ -20,6 +20,7 @@ from jaxgrad.parity.prove.wording import TORCH, Difference, Mutual, Told
 
 TESTED = "rerunning torch with {} reproduces JAX's updates"
 _OPS = ("batch_norm", "instance_norm")
+_STATISTICS = ("running_mean", "running_var")
 _ALIKE = 1e-9  # the largest difference of two numbers that are one momentum
 
 # Function from torch's run on each draw to the comparisons of all that it changes.
@@ -31,6 +32,7 @@ class Rule(NamedTuple):
 
     momentum: float  # the part that is replaced, as in torch
     biased: bool = False  # whether the variance is divided by N
+    only: str = ""  # "running_mean" or "running_var", if the other one has torch's rule
 
     def update(self, func: Callable[..., Any], args: Any, kwargs: Any, *_: Any) -> Any:
         """Call torch's function with this rule."""
@@ -38,11 +40,16 @@ class Rule(NamedTuple):
 
         bound = TorchCall(func, args, kwargs, "").bound
         variance, x = bound.get("running_var"), bound["input"]
-        kept = None if variance is None else (1 - self.momentum) * variance
+        before = {name: bound[name].clone() for name in _STATISTICS if bound.get(name) is not None}
         result = func(**bound | {"momentum": self.momentum})
         if self.biased and variance is not None:
-            count = x.numel() // x.shape[1]
+            kept, count = (1 - self.momentum) * before["running_var"], x.numel() // x.shape[1]
             variance.sub_(kept).mul_((count - 1) / count).add_(kept)
+        if self.only:
+            func(**bound | before)
+            for name, x in before.items():
+                if name != self.only:
+                    bound[name].copy_(x)
         return result
 
 
@@ -66,7 +73,7 @@ def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]
     without, texts, every = compare(evidence.runs), [], True
     for layers in (None, layer):
         chosen = without if layers is None else [c for c in without if _of(c.name, layer)]
-        for rule in _rules(evidence, own):
+        for rule in _rules(evidence, own, _only(chosen)):
             text = _text(evidence, rule, own, layer)
             if not evidence.may_search(text):
                 every = False
@@ -85,7 +92,18 @@ def _of(name: str, layer: str) -> bool:
     return name.partition(" on draw ")[0].rpartition(".")[0] == layer
 
 
-def _rules(evidence: Evidence, own: float) -> Iterator[Rule]:
+def _only(rows: Sequence[Compared]) -> str:
+    """Return "running_mean" or "running_var" if no buffer of the other name differs."""
+    names = {name: [c for c in rows if _buffer(c.name) == name] for name in _STATISTICS}
+    wrong = [name for name, of in names.items() if any(c.verdict == "fail" for c in of)]
+    return wrong[0] if len(wrong) == 1 and all(names.values()) else ""
+
+
+def _buffer(name: str) -> str:
+    return name.partition(" on draw ")[0].rpartition(".")[2]
+
+
+def _rules(evidence: Evidence, own: float, only: str) -> Iterator[Rule]:
     """Yield the rules that the port may follow: those with numbers of its program."""
     numbers = [x for x in literals(evidence.port.program.jaxpr) if 0 < x < 1]
     near = [own, 1 - own, *numbers, *(1 - x for x in numbers)]
@@ -93,10 +111,12 @@ def _rules(evidence: Evidence, own: float) -> Iterator[Rule]:
     for x in (float(f"{x:.7g}") for x in near):
         if not any(abs(x - y) < _ALIKE for y in momenta):
             momenta.append(x)
-    yield Rule(momenta[0], biased=True)
+    if only != "running_mean":
+        yield Rule(momenta[0], biased=True)
     for momentum in momenta[1:]:
-        yield Rule(momentum)
-        yield Rule(momentum, biased=True)
+        yield Rule(momentum, only=only)
+        if only != "running_mean":
+            yield Rule(momentum, biased=True, only=only)
 
 
 def _rerun(evidence: Evidence, draw: int, rule: Rule, layer: str | None) -> TorchRun:
@@ -114,7 +134,7 @@ def _rerun(evidence: Evidence, draw: int, rule: Rule, layer: str | None) -> Torc
 def _text(evidence: Evidence, rule: Rule, own: float, layer: str) -> str:
     parts: list[Difference] = []
     if abs(rule.momentum - own) >= _ALIKE:
-        parts.append(_momentum(rule.momentum, own))
+        parts.append(_momentum(rule.momentum, own, rule.only))
     if rule.biased:
         count = _count(evidence, layer)
         parts.append(
@@ -137,15 +157,15 @@ def _remedy(evidence: Evidence, layer: str) -> str:
     return f"; jaxgrad.nnx.{kind} does what torch does" if hasattr(nnx, kind) else ""
 
 
-def _momentum(jax: float, torch: float) -> Difference:
+def _momentum(jax: float, torch: float, only: str) -> Difference:
+    momentum = f"the momentum of {only}" if only else "the momentum"
     if abs(jax + torch - 1) < _ALIKE:
-        return Mutual(f"the momentum is inverted: torch uses {torch:g}, JAX uses {jax:g}")
+        return Mutual(f"{momentum} is inverted: torch uses {torch:g}, JAX uses {jax:g}")
     part = "flax and optax count the part that stays"
     return Told(
-        f"the momentum is {jax:.6g}, torch uses {torch:g} ({part}: {1 - torch:g} is torch's "
+        f"{momentum} is {jax:.6g}, torch uses {torch:g} ({part}: {1 - torch:g} is torch's "
         f"{torch:g})",
-        f"the momentum is {torch:g}, JAX uses {jax:.6g} ({part}: {1 - jax:.6g} is torch's "
-        f"{jax:.6g})",
+        f"{momentum} is {torch:g}, JAX uses {jax:.6g} ({part}: {1 - jax:.6g} is torch's {jax:.6g})",
     )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.align.order import exchanged_axes
-from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, TorchCall
+from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, NUMBER, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
 from jaxgrad.parity.prove.edits import InTorch
@@ -23,7 +23,7 @@ from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.noise import Noise, sharing
 from jaxgrad.parity.prove.record.torch_side.randomness import replaying
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, TorchRun, Value
-from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
+from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Setting, Told
 
 
 SUBTRACTS = ("sub", "isub")
@@ -58,6 +58,7 @@ class Trial(NamedTuple):
     transposes: bool = False  # whether JAX's value is torch's with two axes exchanged
     unread: int = -1  # the value that the changed call does not read any more
     whole: bool = False  # whether it is a cause only if it explains all outputs
+    calls: int = 1  # that are changed for one mistake
 
     @property
     def text(self) -> str:
@@ -244,6 +245,85 @@ def without_term(run: TorchRun, i: int, kept: int, term: int, key: Key | None) -
     )
     changes = (Change(value.call_number, call),)
     return Trial(i, text, changes, tested="leaving it out in torch", key=key)
+
+
+def averages(run: TorchRun, i: int, numbers: Numbers) -> Iterator[Trial]:
+    """Yield the trials in which a weighted average has other weights, if a value is an average.
+
+    Torch computes it with two numbers whose sum is 1, each in a product or as the `alpha` of the
+    sum, as in `average.mul_(0.9).add_(x, alpha=0.1)`. JAX's program contains the other numbers.
+    """
+    own = _weights(run, i)
+    if own is None:
+        return
+    first, second = (f"{weight.number:g}" for weight in own)
+    others = {f"{x:g}": x for x in (own[1].number, *numbers) if 0 < x < 1}
+    for text, x in others.items():
+        if text == first:
+            continue
+
+        def everywhere(x: float = x) -> list[Change]:
+            pairs = filter(None, (_weights(run, k) for k in range(len(run.values))))
+            alike = [w for w in pairs if [f"{y.number:g}" for y in w] == [first, second]]
+            return [change for weights in alike for change in _weighted(weights, x)]
+
+        yield Trial(
+            i,
+            Setting(
+                "the weights of the average",
+                f"{text} and {1 - x:g}",
+                f"{first} and {second}",
+                verb="are",
+            ),
+            _weighted(own, x),
+            everywhere,
+            general=NUMBER,
+            calls=len(own),
+        )
+
+
+class _Weight(NamedTuple):
+    """The weight of a term of an average."""
+
+    call: int  # the number of the call that multiplies by it
+    number: float
+
+
+def _weights(run: TorchRun, i: int) -> tuple[_Weight, _Weight] | None:
+    """Return the weights of the terms of a sum, if their sum is 1."""
+    value = run.values[i]
+    if value.op not in ("add", "radd", "iadd") or value.call is None:
+        return None
+    factors = [w for k in value.inputs if k != i for w in _factor(run.values[k])]
+    alpha = value.call[2].get("alpha", 1)
+    if isinstance(alpha, float):
+        factors.append(_Weight(value.call_number, alpha))
+    whole = len(factors) == 2 and abs(factors[0].number + factors[1].number - 1) < SAME
+    return (factors[0], factors[1]) if whole else None
+
+
+def _factor(value: Value) -> list[_Weight]:
+    """Return the number by which a call multiplies a tensor."""
+    if value.op not in ("mul", "rmul", "imul") or value.call is None:
+        return []
+    return [_Weight(value.call_number, x) for x in value.call[1] if isinstance(x, float)]
+
+
+def _weighted(own: tuple[_Weight, _Weight], x: float) -> tuple[Change, ...]:
+    """Return the changes with which an average has the weights `x` and `1 - x`."""
+
+    def change(weight: _Weight, new: float) -> Change:
+        def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+            def other(y: Any) -> Any:
+                # A rerun that measures rounding perturbs the numbers of all calls.
+                same = isinstance(y, float) and abs(y - weight.number) < SAME
+                return new if same else y
+
+            return func(*map(other, args), **{name: other(y) for name, y in kwargs.items()})
+
+        return Change(weight.call, call)
+
+    return change(own[0], x), change(own[1], 1 - x)
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:

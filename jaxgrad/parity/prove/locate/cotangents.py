@@ -62,6 +62,7 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
     alike = evidence.rerunnable and value.data is not None and numbers.equal(value.data, data)
     expected = value.cotangent_data if alike else None
     text, worst, in_torch, in_jax = _difference(value, expected, actual)
+    redrawn = " with redrawn weights and inputs" if draw else ""
     rule = _rule(port, spot, key)
     backward = at.rule if at is not value else ""  # of the call that reads the value
     if why is None and rule is not None and backward and not cause:
@@ -71,7 +72,7 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         "backward",
         at.module or ROOT,
         place(port.program, key),
-        f"the gradient flowing into {described(run, number)} differs: {text}",
+        f"the gradient flowing into {described(run, number)} differs{redrawn}: {text}",
         worst,
         in_torch,
         in_jax,

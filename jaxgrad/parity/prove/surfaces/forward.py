@@ -25,6 +25,7 @@ from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.program import Key
+from jaxgrad.parity.prove.record.torch_side.side import STATE
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 
@@ -50,11 +51,11 @@ def _judged(evidence: Evidence) -> Judgement:
     rows = tuple(j.row() for j in judged)
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        located, notes = evidence.locate(lambda: _locate(evidence, draw, wrong), None, NO_CAUSE)
+        located, notes = evidence.locate(lambda: locate(evidence, draw, wrong), None, NO_CAUSE)
         if located is None:  # the place is known, whatever the search for a cause raised
             plain = Located((_plain(wrong[0]),))
             located, more = evidence.locate(
-                lambda: _locate(evidence.without_searches(), draw, wrong), plain
+                lambda: locate(evidence.without_searches(), draw, wrong), plain
             )
             notes = more or notes
         text = f"{wrong[0].name} {wrong[0].off}"
@@ -94,7 +95,7 @@ class Located(NamedTuple):
     confirmed: bool = False  # whether no others explain the outputs as well
 
 
-def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
+def locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
     """Locate the first torch value that wrong outputs depend on and JAX does not compute.
 
     If a mistake explains this value but not the outputs, the search goes on in a torch that makes
@@ -116,12 +117,14 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
             if guess.changes not in rest.mistakes.changes:  # the later ones explain everything
                 return rest
             them = "change" if len(rest.findings) == 1 else "changes"
-            cause = guess.cause(f", and with the {them} below its outputs")
-            before = dataclasses.replace(finding, cause=cause, tested=guess.alone)
+            cause = guess.cause(f", and with the {them} below its {evidence.results}")
             confirmed = guess.alone and rest.confirmed
+            edit = finding.edit if confirmed else None
+            before = dataclasses.replace(finding, cause=cause, tested=guess.alone, edit=edit)
             return Located((before, *rest.findings), rest.mistakes, confirmed)
         if not guess.weak and first is None:
-            first = finding if guess.seen else dataclasses.replace(finding, cause="", edit=None)
+            cause = finding.cause if guess.seen else ""
+            first = dataclasses.replace(finding, cause=cause, edit=None)
     return Located((first or _plain(wrong[0]),))
 
 
@@ -151,7 +154,7 @@ def _next(evidence: Evidence, changes: Sequence[Change]) -> Located | None:
     if changed is None or draw is None:
         return None
     judged = changed.judge_outputs(draw, changed.jax_runs[draw].outputs)
-    return _locate(changed, draw, [j for j in judged if j.verdict == "fail"])
+    return locate(changed, draw, [j for j in judged if j.verdict == "fail"])
 
 
 def _ends(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> tuple[list[int], list[Key]]:
@@ -259,14 +262,18 @@ def _finding(
     sure = guess is not None and (guess.text or start != starts[0])
     module = value.module if sure else locate_forward.module_of(run, starts)
     operands = locate_forward.operands(run, lost, weights, start)
-    keys = lost.first(operands) or lost.in_order() or _ends(evidence, draw, wrong)[1]
+    keys = (
+        lost.first(operands)
+        or _of_shape(lost, value.shape if guess is not None and guess.text else None)
+        or _ends(evidence, draw, wrong)[1]
+    )
     moved = _shuffled(evidence, draw, start)
     key = None if guess is None or guess.key in moved else guess.key
     key = next(iter(moved or keys), None) if key is None else key
     partial = ""
     if guess is not None and not guess.complete:
         finite = all(np.isfinite(x).all() for x in evidence.jax_runs[draw].outputs)
-        partial = ", but not its outputs" if finite else _NOT_FINITE
+        partial = f", but not its {evidence.results}" if finite else _NOT_FINITE
     cause = guess.cause(partial) if guess is not None else ""
     confirmed = guess is not None and guess.confirmed
     if not cause and not evidence.mistakes:
@@ -284,12 +291,11 @@ def _finding(
     op = value.part or value.op
     if table is not None and not cause:
         module, op, key = table.value.module, table.value.op, table.key or key
-    names = {"output": "final output", "loss": "loss"}
     finding = Finding(
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"{found} The {names.get(bad.name, f'output {bad.name!r}')} {bad.off}",
+        f"{found} The {_noun(bad.name)} {bad.off}",
         **bad.worst,
         cause=cause or _unused(evidence, draw, start),
         tested=confirmed,
@@ -300,6 +306,25 @@ def _finding(
     if guess is None:
         return quoted(evidence, finding, key)
     return quoted(evidence, finding, key, guess.fix, guess.write)
+
+
+def _of_shape(lost: LostRegion, shape: Sequence[int] | None) -> list[Key]:
+    """Return all lost values, first those of a shape that the value of a known cause has."""
+    equations = lost.flow.program.equations
+
+    def is_other(key: Key) -> bool:
+        aval = equations[key[0]].outvars[key[1]].aval
+        return shape is not None and getattr(aval, "shape", ()) != tuple(shape)
+
+    return sorted(lost.in_order(), key=is_other)
+
+
+def _noun(name: str) -> str:
+    """Return what a sentence calls an output, or a value of the state that counts as one."""
+    if name in ("output", "loss"):
+        return "final output" if name == "output" else "loss"
+    kind, _, rest = name.partition("/")
+    return f"new value of {rest}" if kind == STATE else f"output {name!r}"
 
 
 def _shuffled(evidence: Evidence, draw: int, i: int) -> list[Key]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from jaxgrad.parity.prove.causes import schedules
 from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Judgement, Surface
+from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.surfaces import forward
 from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.training_steps import (
     buffer_updates,
@@ -24,7 +27,7 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     left = buffer_updates.surface(evidence, request.has_state)
     notes: tuple[str, ...] = () if left is None else left.notes
     if left is not None and left.surface.text:
-        surfaces.append(left.surface)
+        surfaces.append(_located(evidence, left.surface))
         if left.surface.verdict == "pass":
             accepted = any(row["verdict"] == "accepted" for row in left.surface.rows)
             later = later_calls.surface(evidence, request, accepted)
@@ -62,6 +65,30 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         ),
         notes,
     )
+
+
+def _located(evidence: Evidence, surface: Surface) -> Surface:
+    """Return the surface of the forward pass's updates with the calls that differ first.
+
+    A wrong buffer is located as a wrong output is. The finding of the buffer stays if its cause is
+    known, or if torch computes the buffer inside another call, such as a batch norm.
+    """
+    if not surface.findings or surface.findings[0].cause:
+        return surface
+
+    def find() -> tuple[Finding, ...]:
+        state = buffer_updates.as_outputs(evidence)
+        draw = None if state is None else state.failed_output_draw
+        if state is None or draw is None:
+            return surface.findings
+        judged = state.judge_outputs(draw, state.jax_runs[draw].outputs)
+        located = forward.locate(state, draw, [j for j in judged if j.verdict == "fail"])
+        if not located.findings[0].op:
+            return surface.findings
+        return tuple(dataclasses.replace(f, surface="updates") for f in located.findings)
+
+    findings, _ = evidence.locate(find, surface.findings)
+    return dataclasses.replace(surface, findings=findings)
 
 
 def _none_grads(evidence: Evidence, training: Training) -> tuple[str, ...]:

@@ -10,12 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jax.extend import core as jex_core
 
-from jaxgrad._core import paths
+from jaxgrad._core import compat, paths
 from jaxgrad.parity.prove import wording
+from jaxgrad.parity.prove.align.alignments import aligned
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.causes import acceptance, running_statistics
 from jaxgrad.parity.prove.evidence import Evidence, with_cause
 from jaxgrad.parity.prove.judge import ROUNDING_FACTOR, Judged, judge
+from jaxgrad.parity.prove.locate.quotes import quoted
+from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
+from jaxgrad.parity.prove.record.jax_side.flow import Flow
+from jaxgrad.parity.prove.record.torch_side.side import Drawn
 from jaxgrad.parity.prove.record.torch_side.values import Left, TorchRun, changes
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.text import counted
@@ -93,6 +100,71 @@ def surface(evidence: Evidence, asked: bool = True) -> Judgement | None:
     return Judgement(Surface("updates", "not judged", text), notes)
 
 
+def as_outputs(evidence: Evidence) -> Evidence | None:
+    """Return the evidence in which the new state follows the outputs, so that it can be located.
+
+    Torch's names of the new outputs begin with `STATE`. A loss is no longer an output. Returns None
+    if torch cannot run again, or if no leaf of the state is a tensor of torch.
+    """
+    if not evidence.rerunnable:
+        return None
+    program, state = evidence.port.program, _state(evidence, 0)
+    compared = (c for c in _compared(evidence, 0) if c.left.before is not c.left.after)
+    rows = [c for c in compared if c.path and c.left.kind != "attribute"]
+    rows = [c for c in rows if np.array_equal(np.ravel(c.actual), np.ravel(state[c.path]))]
+    names = {c.path: c.judged.name for c in rows}
+    if not names:
+        return None
+    outs = [k for k, path in enumerate(program.out_paths) if path != "loss"]
+    outs += [len(program.out_paths) + program.state_paths.index(path) for path in names]
+    opened, consts = compat.open_jaxpr(program.jaxpr)
+    jaxpr = opened.replace(outvars=[opened.outvars[k] for k in outs])
+    out_paths = [*program.out_paths, *program.state_paths]
+    program = dataclasses.replace(
+        program,
+        jaxpr=jex_core.ClosedJaxpr(jaxpr, consts),
+        out_paths=[out_paths[k] for k in outs],
+        state_paths=[],
+    )
+    port = evidence.port.of(program, evidence.port.injection)
+    side = evidence.torch_side.returning([*names.values()])
+    drawn = []
+    for each in evidence.drawn:
+        run = _with_ends(side.run(each.draw, forward=True))
+        reruns = side.reruns(each.draw, run, forward=True)
+        drawn.append(Drawn(each.draw, run, reruns, rough=each.rough))
+    jax_runs = [Watched([run.outputs[k] for k in outs], run.prints) for run in evidence.jax_runs]
+    return dataclasses.replace(
+        evidence,
+        torch_side=side,
+        port=dataclasses.replace(port, has_loss=False, has_state=False),
+        flow=Flow(program),
+        drawn=drawn,
+        jax_runs=jax_runs,
+        alignments=aligned(drawn, jax_runs),
+    )
+
+
+def _with_ends(run: TorchRun) -> TorchRun:
+    """Return a run in which an output that is no result of a call is the last value equal to it.
+
+    A tensor whose `.data` is updated in place is not the result of the update.
+    """
+
+    def last(x: np.ndarray) -> int | None:
+        own = fingerprint(x) if _is_number(x) else None
+        equal = (
+            i
+            for i, value in reversed([*enumerate(run.values)])
+            if own is not None and value.shape == x.shape and np.array_equal(value.print, own)
+        )
+        return next(equal, None)
+
+    pairs = zip(run.output_values, run.outputs.values(), strict=True)
+    ends = [last(x) if i is None else i for i, x in pairs]
+    return dataclasses.replace(run, output_values=ends)
+
+
 def _is_wrong(compared: Compared) -> bool:
     return compared.judged.verdict == "fail"
 
@@ -125,6 +197,7 @@ def compared_after(
     run: TorchRun,
     reruns: Sequence[TorchRun],
     state: Mapping[str, np.ndarray],
+    unchanged: TorchRun | None = None,
 ) -> list[Compared]:
     """Compare all that one or several forward passes change in either framework.
 
@@ -134,13 +207,14 @@ def compared_after(
         run: torch's last pass.
         reruns: The same pass with all numbers perturbed by an ULP.
         state: The port's new state by path.
+        unchanged: The pass of which `reruns` are reruns, if torch was changed for `run`.
     """
     left = changes(run, before)
     new = _new(evidence, before, state, left)
     compared = []
     for name, x in left.items():
         if name in new:
-            judged = _judge(name, x, new[name].value, reruns)
+            judged = _judge(name, x, new[name].value, reruns, unchanged or run)
             compared.append(Compared(x, judged, *new[name]))
         elif x.after is None and state:
             compared.append(Compared(x, Judged(name, "pass", 0.0, 0.0, 1.0), ""))
@@ -151,7 +225,7 @@ def compared_after(
             old = np.asarray(before[name])
             kind = "parameter" if name in evidence.torch_side.flags else "buffer"
             x = Left(kind, old, old)
-            compared.append(Compared(x, _judge(name, x, value, ()), path, value))
+            compared.append(Compared(x, _judge(name, x, value, (), run), path, value))
     return compared
 
 
@@ -269,24 +343,32 @@ def _is_number(x: np.ndarray) -> bool:
     return x.dtype.kind in "fc"
 
 
-def _judge(name: str, left: Left, actual: np.ndarray, reruns: Sequence[TorchRun]) -> Judged:
-    """Compare a new value, relative to its change if it had a value of the same shape before."""
+def _judge(
+    name: str, left: Left, actual: np.ndarray, reruns: Sequence[TorchRun], unchanged: TorchRun
+) -> Judged:
+    """Compare a new value, relative to its change if it had a value of the same shape before.
+
+    Each of `reruns` differs from `unchanged` by rounding.
+    """
     before, after = left.before, left.after
     if not isinstance(after, np.ndarray) or after.size != actual.size:
         shown = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else str(after)
         return _unlike(name, shown, f"{actual.dtype}{list(actual.shape)}")
     actual = actual.reshape(after.shape)
-    others = (x for rerun in reruns if np.shape(x := _after(rerun, name)) == after.shape)
     if not _is_number(after):
         return judge(name, after, actual)
+    own = _after(unchanged, name)
+    moved = after - own if np.shape(own) == after.shape else 0.0
+    near = (x for rerun in reruns if np.shape(x := _after(rerun, name)) == after.shape)
+    others = (x + moved for x in near)
     if left.kind == "attribute" or np.shape(before) != after.shape:
         return judge(name, after, actual, others)
     change = after - before
     # The difference of two numbers of size 1 has an absolute error of an ULP of 1.
     floor = 4 * float(np.finfo(np.float64).eps) * scale_of(before) / ROUNDING_FACTOR
     scale = scale_of(np.asarray(change)) or scale_of(before) or None
-    near = (np.asarray(x - before) for x in others)
-    return judge(name, change, actual - before, itertools.chain([floor], near), scale=scale)
+    updates = (np.asarray(x - before) for x in others)
+    return judge(name, change, actual - before, itertools.chain([floor], updates), scale=scale)
 
 
 def _after(run: TorchRun, name: str) -> Any:
@@ -389,6 +471,9 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
         f"the {kind}'s update in one forward pass is off by {j.share:.2g} (relative to the update)"
     )
     finding = Finding("updates", j.name, path, text, **j.worst)
+    program = evidence.port.program
+    keys = evidence.flow.outputs[len(program.out_paths) + program.state_paths.index(path)]
+    finding = quoted(evidence, finding, evidence.flow.computed(keys))
     if kind != "buffer":
         return finding
     return with_cause(
@@ -410,7 +495,8 @@ def _of_buffers(evidence: Evidence, runs: Sequence[TorchRun]) -> list[acceptance
     rows = []
     for k, (run, drawn) in enumerate(zip(runs, evidence.drawn, strict=True)):
         state = _state(evidence, k)
-        found = compared_after(evidence, drawn.draw.state, run, drawn.reruns, state)
+        start = drawn.draw.state
+        found = compared_after(evidence, start, run, drawn.reruns, state, unchanged=drawn.run)
         for c in needed(evidence, found):
             if c.left.kind == "buffer" and c.path:
                 judged = dataclasses.replace(c.judged, name=f"{c.judged.name} on draw {k}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -44,6 +45,18 @@ class TorchCall(NamedTuple):
             return dict(inspect.signature(self.func).bind(*self.args, **self.kwargs).arguments)
         except (TypeError, ValueError):
             return {}
+
+    @property
+    def settings(self) -> list[float]:
+        """The finite numbers among the arguments, defaults included."""
+        try:
+            bound = inspect.signature(self.func).bind(*self.args, **self.kwargs)
+            bound.apply_defaults()
+            given = [*bound.arguments.values()]
+        except (TypeError, ValueError):  # a method of a tensor has no signature
+            given = [*self.args, *self.kwargs.values()]
+        numbers = (x for x in given if isinstance(x, int | float) and not isinstance(x, bool))
+        return [float(x) for x in numbers if math.isfinite(x)]
 
     def called(self, mistake: Difference, /, *args: Any, **kwargs: Any) -> TorchCall:
         """Return a call of the same function with different arguments."""

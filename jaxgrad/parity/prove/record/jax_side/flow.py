@@ -82,6 +82,17 @@ class Flow:
             outs = [(*x, *y) for x, y in zip(outs, results, strict=True)]
         return outs
 
+    def computed(self, keys: Sequence[Key]) -> Key | None:
+        """Return the value that the first of `keys` rearranges or stops, or this key itself."""
+        key = next(iter(keys), None)
+        while key is not None and leaf_of(key) is None:
+            parents = self.parents.get(key, ())
+            name = self.program.equations[key[0]].primitive.name
+            if name not in REARRANGES or len(parents) != 1 or leaf_of(parents[0]) is not None:
+                break
+            key = parents[0]
+        return key
+
     @functools.cached_property
     def used(self) -> set[Key]:
         """The values and leaves on which an output depends, outputs included."""

@@ -298,8 +298,11 @@ def _casts(program: JaxProgram) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def literals(jaxpr: Any) -> list[float]:
-    """Return the finite real numbers that a jaxpr contains as constants, in program order."""
+def literals(jaxpr: Any, *, integers: bool = False) -> list[float]:
+    """Return the finite real numbers that a jaxpr contains as constants, in program order.
+
+    Integers are left out, unless they are asked for.
+    """
     constants = compat.open_jaxpr(jaxpr)[1]
     scalars = [x for x in constants if np.ndim(x) == 0]
     scalars += [
@@ -310,7 +313,8 @@ def literals(jaxpr: Any) -> list[float]:
     ]
     powers = (place.eqn for place in walk(jaxpr) if place.eqn.primitive.name == "integer_pow")
     scalars += [float(eqn.params["y"]) for eqn in powers]
-    real = [x for x in scalars if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
+    kinds = (jnp.floating, jnp.integer) if integers else (jnp.floating,)
+    real = [x for x in scalars if any(jnp.issubdtype(jnp.result_type(x), k) for k in kinds)]
     numbers = [float(x) for x in real]
     return list(dict.fromkeys(x for x in numbers if np.isfinite(x)))
 

@@ -284,6 +284,11 @@ class Dumped:
         del mistakes
         raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
 
+    def returning(self, names: Sequence[str]) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del names
+        raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
+
     def record(self, draw: Draw) -> NoReturn:
         """Raise an error, because a dump cannot run torch."""
         self.run(draw)

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from jaxgrad.parity.prove.record.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.record.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.record.torch_side.side import (
     RERUNS,
+    STATE,
     Calls,
     Drawn,
     Gradients,
@@ -110,6 +112,19 @@ class Live:
         """Return the same module, which makes these mistakes of a port in every run."""
         other = copy.copy(self)
         other._mistakes = mistakes
+        return other
+
+    def returning(self, names: Sequence[str]) -> Live:
+        """Return the same module without a loss, whose outputs end with these tensors it holds."""
+        other = copy.copy(self)
+        pick = self.pick or (lambda result: result)
+
+        def with_state(result: Any) -> Any:
+            held = dict(self._module.named_parameters()) | dict(self._module.named_buffers())
+            state = OrderedDict((name, held[name]) for name in names)
+            return OrderedDict([("output", pick(result)), (STATE, state)])
+
+        other.pick, other.loss, other.has_loss = with_state, None, False
         return other
 
     def close(self) -> None:
@@ -294,6 +309,7 @@ class Live:
         If `watched` names parameters, those of them that the run changes are recorded, and so are
         the attributes.
         """
+        tried = bool(options.get("changes"))
         changes = (*self._mistakes.joined, *options.get("changes", ()))
         options = self._options(draw) | options | {"changes": changes}
         self._kept |= options.get("keep", False)
@@ -306,8 +322,8 @@ class Live:
                     self.module, draw.inputs, self.pick, self.loss, cotangents, **options
                 )
             except RuntimeError as error:
-                if not self._attaches or _CHANGED not in str(error):
-                    raise
+                if tried or not self._attaches or _CHANGED not in str(error):
+                    raise  # a change that was tried says nothing of the module
                 self._attaches = False
                 result = None
         if result is None:

@@ -20,6 +20,7 @@ from jaxgrad.parity.prove.training import Training
 
 State = Mapping[str, np.ndarray]
 _RTOL = 1e-9  # of two mean magnitudes that are equal
+STATE = "new state"  # the first part of the names of buffers that count as outputs
 RERUNS = 2  # that measure rounding; the second is made only where the first leaves a doubt
 Gradients = Iterable[Mapping[str, np.ndarray | None]]  # of one step after the other
 
@@ -158,6 +159,13 @@ class TorchSide(Protocol):
 
     def making(self, mistakes: Mistakes) -> TorchSide:
         """Return the same model, which makes these mistakes of a port in every run."""
+        ...
+
+    def returning(self, names: Sequence[str]) -> TorchSide:
+        """Return the same model without a loss, whose outputs end with these tensors it holds.
+
+        Their names begin with `STATE`.
+        """
         ...
 
     def record(self, draw: Draw) -> Drawn:

@@ -472,7 +472,8 @@ def _averages(training: Training) -> Iterator[Variant]:
 
     for decay in (own, 1 - own, 0.9, 0.99, 0.999, 0.9999):
         for copies in (True, False):
-            texts = [] if decay == own else [f"the decay of the average is {decay:g}"]
+            other = Setting("the decay of the average", f"{decay:g}", f"{own:g}")
+            texts = [] if decay == own else [other.of_jax]
             if not copies:
                 texts.append("the first average includes the initial weights, torch's copies")
             if texts:

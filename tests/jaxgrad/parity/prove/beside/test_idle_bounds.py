@@ -56,12 +56,13 @@ def notes(bound: Any, port: Any, **options: Any) -> list[str]:
         (lambda x: x.clamp(-50, 50), "clamp"),
         (lambda x: torch.where(x < 50, x, 0.0), "where"),
         (lambda x: x.masked_fill(x > 50, 0.0), "masked_fill"),
+        (lambda x: nn.functional.leaky_relu(x + 9, 0.2), "leaky_relu"),
     ],
-    ids=["clamp", "where", "masked_fill"],
+    ids=["clamp", "where", "masked_fill", "leaky_relu"],
 )
 def test_a_bound_that_the_port_lacks_is_noted(bound, op):
     """The values agree without the bound, because no input reaches it."""
-    (note,) = notes(bound, lambda x: x)
+    (note,) = notes(bound, lambda x: x + 9 if op == "leaky_relu" else x)
     assert note.startswith(NOTE.format(op))
     assert note.endswith("add inputs on which it acts, with also=")
 
@@ -77,12 +78,54 @@ def test_a_bound_that_the_port_lacks_is_noted(bound, op):
         (lambda x: x.clamp(-0.8, 0.8), lambda x: jnp.clip(x, -0.8, 0.8)),
         (lambda x: x * 1, lambda x: x),
         (torch.relu, jax.nn.relu),
+        (lambda x: nn.functional.leaky_relu(x + 9), lambda x: jax.nn.leaky_relu(x + 9)),
+        (lambda x: x.masked_fill(x > 50, -1e9), lambda x: jnp.where(x > 50, -1e30, x)),
     ],
-    ids=["clip", "minimum", "where", "product", "reached", "no_bound", "relu"],
+    ids=["clip", "minimum", "where", "product", "reached", "no_bound", "relu", "slope", "fill"],
 )
 def test_what_the_port_has_too_is_not_noted(bound, port):
     """A step of the port that leaves the numbers as they are is a counterpart, whatever it is."""
     assert notes(bound, port) == []
+
+
+@pytest.mark.parametrize(
+    ("bound", "port", "op", "number"),
+    [
+        (lambda x: x.clamp(max=50), lambda x: jnp.minimum(x, 60), "clamp", "50"),
+        (
+            lambda x: nn.functional.leaky_relu(x + 9, 0.2),
+            lambda x: jax.nn.leaky_relu(x + 9),
+            "leaky_relu",
+            "0.2",
+        ),
+    ],
+)
+def test_another_number_in_a_step_that_changes_nothing_is_noted(bound, port, op, number):
+    (note,) = notes(bound, port)
+    assert note == (
+        f"torch's {op} in head changes no number on the inputs of this proof, and its number "
+        f"{number} was not found in the port: add inputs on which it acts, with also="
+    )
+
+
+@pytest.mark.parametrize("clips", [True, False])
+def test_a_bound_of_a_scalar_parameter_is_noted(clips):
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(1.5))
+
+        def forward(self, x):
+            return torch.tanh(x) * self.scale.clamp(max=4)
+
+    def port(p: Any, x: Any) -> Any:
+        return jnp.tanh(x) * (jnp.minimum(p["scale"], 4) if clips else p["scale"])
+
+    module = Scaled()
+    found = prove(module, port, arrays(module), (X,)).notes
+    assert [note.partition(" changes no")[0] for note in found] == (
+        [] if clips else ["torch's clamp in (root)"]
+    )
 
 
 def test_several_bounds_are_one_note():

@@ -37,6 +37,7 @@ def test_a_change_that_removes_the_difference_is_confirmed():
         ([WRONG, row("v")], [RIGHT, row("v", "fail", 1e-9)]),
         ([WRONG, row("v", "pass", 0.0)], [RIGHT, row("v", "fail", 1e-9)]),
         ([WRONG], [row("w", "inconclusive", 1e-15)]),
+        ([WRONG, row("v", "pass", 0.0)], [RIGHT, row("v", "inconclusive", 1e-15)]),
         ([WRONG], [row("w", "zero", 0.0)]),
     ],
 )

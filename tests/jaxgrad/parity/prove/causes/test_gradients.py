@@ -711,3 +711,70 @@ def test_a_stop_beside_a_mistake_in_the_forward_pass_says_what_was_rerun():
     made = "all gradients agree once torch makes the same mistake in its forward pass)"
     assert first.cause.endswith(made)
     assert first.edit.title.endswith(", after which another difference remains")
+
+
+class Frozen(nn.Module):
+    """A target network that is not trained, through which the gradient of the input flows."""
+
+    def __init__(self):
+        super().__init__()
+        self.online, self.target = nn.Linear(3, 2), nn.Linear(3, 2)
+        self.target.requires_grad_(False)
+
+    def forward(self, x):
+        return ((self.online(x) - self.target(x)) ** 2).mean()
+
+
+def test_an_extra_stop_before_a_frozen_layer_is_named():
+    """Without the stop, JAX has gradients for the frozen layer, which nobody compares."""
+    torch.manual_seed(0)
+    module = Frozen()
+
+    def apply(p: Any, x: Any) -> Any:
+        return ((linear(p, "online", x) - stop(linear(p, "target", x))) ** 2).mean()
+
+    def trained(path: str) -> bool:
+        return path.startswith("online")
+
+    first = prove(module, apply, arrays(module), (draw(4, 3),), trainable=trained).first
+    line = apply.__code__.co_firstlineno + 1
+    assert first is not None and first.tested
+    assert first.cause.startswith(f"an extra stop_gradient at test_gradients.py:{line}")
+
+
+class UpdatedTarget(Frozen):
+    """The target is updated through `.data`, which autograd does not see."""
+
+    def forward(self, x):
+        loss = super().forward(x)
+        with torch.no_grad():
+            for a, b in zip(self.online.parameters(), self.target.parameters(), strict=True):
+                b.data.mul_(0.75).add_(a.data, alpha=0.25)
+        return loss
+
+
+def test_a_change_that_autograd_refuses_leaves_the_inputs_attached():
+    """A search tries to open `.data` as a detach, and autograd then sees the update in place.
+
+    If that detached the inputs in all later runs, the report would say that torch stops here.
+    """
+    torch.manual_seed(0)
+    module = UpdatedTarget()
+
+    def apply(p: Any, x: Any) -> Any:
+        target = stop(linear(p, "target", x))
+        new = {
+            f"target.{k}": 0.75 * p[f"target.{k}"] + 0.25 * p[f"online.{k}"]
+            for k in ("weight", "bias")
+        }
+        return ((linear(p, "online", x) - target) ** 2).mean(), stop(new)
+
+    def trained(path: str) -> bool:
+        return path.startswith("online")
+
+    inputs = (draw(4, 3),)
+    report = prove(module, apply, arrays(module), inputs, trainable=trained, has_state=True)
+    assert report.first is not None and report.first.surface == "backward"
+    assert "torch stops the gradient" not in report.first.cause
+    assert "torch has none" not in report.first.text
+    assert not any("inputs are not compared" in note for note in report.notes)

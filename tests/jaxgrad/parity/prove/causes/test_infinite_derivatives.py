@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+import jaxgrad.functional
 from jaxgrad.parity import Report, prove
 from tests.jaxgrad.parity.prove._helpers import arrays
 
@@ -84,3 +86,41 @@ def test_an_infinite_derivative_times_zero_is_named():
     assert (
         "is infinite where its gradient is 0, and 0 times infinity is NaN (rerunning" in first.cause
     )
+
+
+class Distance(nn.Module):
+    """A function of the norms of differences."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(1, 2)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return nn.functional.softplus(self.linear((x - y).norm(dim=-1)[:, None]))
+
+
+def test_the_norm_of_a_zero_vector_is_named_with_torchs_function():
+    """The `where` inside of softplus stops no gradient there, so it is not named."""
+
+    def distance(p: Any, x: Any, y: Any) -> Any:
+        norm = jnp.linalg.norm(x - y, axis=-1)[:, None]
+        return jax.nn.softplus(norm @ p["linear.weight"].T + p["linear.bias"])
+
+    x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]])
+    torch.manual_seed(0)
+    module = Distance()
+    first = prove(module, distance, arrays(module), (x, x * [[1.0], [1.0], [2.0]])).first
+    assert first is not None and first.tested
+    line = distance.__code__.co_firstlineno + 1
+    assert first.cause == (
+        f"the derivative of sqrt at test_infinite_derivatives.py:{line} (sqrt) is infinite where "
+        "its operand is 0 (rerunning JAX without these elements, all gradients agree); "
+        "jaxgrad.functional.norm has torch's gradient there"
+    )
+
+    def like_torch(p: Any, x: Any, y: Any) -> Any:
+        norm = jaxgrad.functional.norm(x - y, dim=-1)[:, None]
+        return jax.nn.softplus(norm @ p["linear.weight"].T + p["linear.bias"])
+
+    inputs = (x, x * [[1.0], [1.0], [2.0]])
+    assert prove(module, like_torch, arrays(module), inputs).verdict == "pass"

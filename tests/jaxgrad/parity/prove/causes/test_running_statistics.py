@@ -112,6 +112,30 @@ def test_each_of_two_rules_is_named_for_its_layer():
     assert first.cause == MOMENTUM.format(0.3) + TESTED
 
 
+@pytest.mark.parametrize(
+    ("rates", "name", "cause"),
+    [
+        ((0.9, 0.1), "running_mean", "is inverted: torch uses 0.1, JAX uses 0.9"),
+        ((0.1, 0.3), "running_var", f"is 0.3, torch uses 0.1 ({PART})"),
+    ],
+)
+def test_one_statistic_may_have_a_momentum_of_its_own(rates, name, cause):
+    """The other statistic has torch's momentum, so a rule that changes both explains nothing."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.BatchNorm1d(3))
+
+    def apply(p: Any, x: Any) -> Any:
+        new = {"0.running_mean": x.mean(0), "0.running_var": x.var(0, ddof=1)}
+        of = dict(zip(new, rates, strict=True))
+        state = {key: (1 - of[key]) * p[key] + of[key] * new[key] for key in new}
+        normal = (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1e-5)
+        return normal * p["0.weight"] + p["0.bias"], state
+
+    first = prove(module, apply, arrays(module), (X,), has_state=True).first
+    assert first is not None and first.torch == f"0.{name}"
+    assert first.cause == f"the momentum of {name} {cause}{TESTED}" and first.tested
+
+
 def test_another_rule_is_not_explained():
     """The negative control: a mean of squares is no variance."""
     torch.manual_seed(0)

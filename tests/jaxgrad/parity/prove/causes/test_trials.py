@@ -684,3 +684,37 @@ def test_results_are_computed_from_kept_values():
     for change in ({"call": None}, {"data": None}, {"call": (torch.Tensor.exp_, (X,), {})}):
         vars(run.values[1]).update(leaky().values[1].__dict__ | change)
         assert list(trials.with_results(run, 1, ())) == []
+
+
+def averaged(decay: float, alpha: float) -> tuple[Any, list[torch.Tensor]]:
+    """Return a run of an average that is updated in place, and its tensor before and after."""
+    old, new = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0])
+    values = [value("input", (), old), value("input", (), new)]
+    product = decay * old
+    scale = (torch.Tensor.mul_, (old, decay), {})
+    values.append(value("mul", (0,), product, scale, 10))
+    total = product + alpha * new
+    add = (torch.Tensor.add_, (old, new), {"alpha": alpha})
+    values.append(value("add", (2, 1), total, add, 11))
+    return SimpleNamespace(values=values), [old, new]
+
+
+def test_an_average_gets_the_numbers_of_the_jax_program():
+    """Both calls are changed, even in a rerun that perturbs the numbers of all calls."""
+    run, (old, new) = averaged(0.9, 1 - 0.9)
+    exchanged, other = trials.averages(run, 3, (0.75, 1.5, 0.9))
+
+    assert exchanged.text == "the weights of the average are 0.1 and 0.9, torch uses 0.9 and 0.1"
+    assert other.text == "the weights of the average are 0.75 and 0.25, torch uses 0.9 and 0.1"
+    scale, add = other.changes
+    assert (scale.number, add.number, other.calls) == (10, 11, 2)
+    result = scale.apply(torch.Tensor.mul_, (old.clone(), 0.9 * (1 + 2e-16)), {})
+    result = add.apply(torch.Tensor.add_, (result, new), {"alpha": (1 - 0.9) * (1 + 2e-16)})
+    torch.testing.assert_close(result, 0.75 * old + 0.25 * new)
+    assert [change.number for change in other.everywhere()] == [10, 11]
+
+
+def test_a_sum_with_other_numbers_is_not_an_average():
+    run, _ = averaged(0.9, 0.2)
+    assert not list(trials.averages(run, 3, (0.75,)))
+    assert not list(trials.averages(run, 2, (0.75,)))

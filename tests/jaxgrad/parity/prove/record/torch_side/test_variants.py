@@ -220,7 +220,10 @@ def test_every_other_average_is_tried():
     found = {v.text: v for v in variants._averages(training)}
 
     later = "the first average includes the initial weights, torch's copies"
-    names = [f"the decay of the average is {x:g}" for x in (0.25, 0.9, 0.99, 0.999, 0.9999)]
+    names = [
+        f"the decay of the average is {x:g}, torch uses 0.75"
+        for x in (0.25, 0.9, 0.99, 0.999, 0.9999)
+    ]
     assert list(found) == [later, *(t for n in names for t in (n, f"{n} and {later}"))]
     assert averages(found[names[0]]) == [1.0, pytest.approx(1.75)]
     assert all(
