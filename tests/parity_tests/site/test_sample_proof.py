@@ -93,7 +93,7 @@ def test_a_consequence_is_not_an_origin():
     assert finding.torch == "l2.bias" and not finding.originates
     assert str(finding).startswith("difference: gradients, follows from the first divergence")
     assert page.count("originates here") == page.count("follows from the first divergence") == 1
-    assert "gradients: 1 of the 5 values that differ, in detail" in page
+    assert "gradients: details of 1 of the 5 values that differ" in page
 
 
 def test_the_row_that_the_headline_names_is_the_start_of_the_wrong_path():

@@ -283,7 +283,7 @@ def test_counts_and_places_read_as_words():
     html = render([wrong, dataclasses.replace(PASSED, surfaces=FAILED.surfaces)])
 
     assert "forward: 2 values compared" in html and "forward: 1 value compared" in html
-    assert "gradients: 1 value that differs, in detail" in html and "1 cause ruled out" in html
+    assert "gradients: details of the value that differs" in html and "1 cause ruled out" in html
     assert "Suggested change in net.py:46" in html and "/home" not in html
     assert "<p>Your port has torch&#39;s gradients, with your weights and inputs" in html
     assert html.count("Block | block") == 2  # in the overview and above its proof

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -81,10 +81,21 @@ def _same(sizes: Any, kernel: Any, stride: Any, dilation: Any) -> list[tuple[int
 
 
 def batch_norm(call: TorchCall) -> Mistakes:
-    """Normalise in the other mode, with the other variance, or without the affine weights."""
+    """Normalise in the other mode, with another formula, or without the affine weights."""
     given = call.bound
-    if "training" not in given or given.get("running_mean") is None:
+    if "training" not in given:
         return
+    if given.get("running_mean") is not None:
+        yield from _other_mode(call)
+    if given["training"]:
+        x = given["input"]
+        dims = [k for k in range(x.ndim) if k != 1]
+        yield from _normalised(call, x, dims, _of_channels(call, x.shape))
+    yield from affine(call)
+
+
+def _other_mode(call: TorchCall) -> Mistakes:
+    given = call.bound
     copies = {k: given[k].clone() for k in ("running_mean", "running_var")}
     used = bool(given["training"])
     kinds, modes = ("the running statistics", "the batch's statistics"), ("eval", "train")
@@ -108,7 +119,6 @@ def batch_norm(call: TorchCall) -> Mistakes:
             return call.func(**{**given, "training": False})
 
         yield call.replaced(text, **copies).by(text, updated)
-    yield from affine(call)
 
 
 def affine(call: TorchCall) -> Mistakes:
@@ -125,15 +135,44 @@ def layer_norm(call: TorchCall) -> Mistakes:
     yield from affine(call)
     given, x = call.bound, call.args[0]
     dims = tuple(range(-len(given["normalized_shape"]), 0))
-    eps, weight, bias = given.get("eps", 1e-5), given.get("weight"), given.get("bias")
-    centred = x - x.mean(dims, keepdim=True)
-    variance = centred.square().mean(dims, keepdim=True)
 
     def scaled(y: Tensor) -> Tensor:
-        y = y if weight is None else y * weight
-        return y if bias is None else y + bias
+        y = y if given.get("weight") is None else y * given["weight"]
+        return y if given.get("bias") is None else y + given["bias"]
 
-    n = math.prod(given["normalized_shape"])
+    yield from _normalised(call, x, dims, scaled)
+
+
+def _of_channels(call: TorchCall, shape: Sequence[int]) -> Callable[[Tensor], Tensor]:
+    """Return the function that gives a result its shape and the affine weights of its channels."""
+    given = call.bound
+    axes = (1, -1, *[1] * (len(shape) - 2))
+
+    def scaled(y: Tensor) -> Tensor:
+        y = y.reshape(*shape)
+        y = y if given.get("weight") is None else y * given["weight"].reshape(axes)
+        return y if given.get("bias") is None else y + given["bias"].reshape(axes)
+
+    return scaled
+
+
+def _normalised(
+    call: TorchCall, x: Tensor, dims: Sequence[int], scaled: Callable[[Tensor], Tensor]
+) -> Mistakes:
+    """Yield a norm with other formulas for the numbers of which it takes mean and variance.
+
+    Args:
+        call: torch's call, which still updates its running statistics.
+        x: The values, in a shape whose axes are normalised or not.
+        dims: The axes that are normalised.
+        scaled: Function from the normalised values to torch's result.
+    """
+    dims = tuple(dims)
+    centred = x - x.mean(dims, keepdim=True)
+    variance = centred.square().mean(dims, keepdim=True)
+    n, eps = math.prod(x.shape[k] for k in dims), call.bound.get("eps", 1e-5)
+    if n < 2:
+        return
     for text, fix, result in (
         (
             Setting("the variance", "N - 1", "N", verb="is divided by", own="divides by"),
@@ -154,8 +193,20 @@ def layer_norm(call: TorchCall) -> Mistakes:
             lambda: x / torch.sqrt(x.square().mean(dims, keepdim=True) + eps),
         ),
     ):
-        wrong = call.by(text, lambda *_, result=result, **__: scaled(result()))
+
+        def computed(*args: Any, result: Callable[[], Tensor] = result, **kwargs: Any) -> Tensor:
+            call.func(*args, **kwargs)
+            return scaled(result())
+
+        wrong = call.by(text, computed)
         yield wrong.fixed(*fix) if all(fix) else wrong
+
+
+def instance_norm(call: TorchCall) -> Mistakes:
+    """Use another formula, or leave out the affine weights."""
+    yield from affine(call)
+    x = call.bound["input"]
+    yield from _normalised(call, x, range(2, x.ndim), _of_channels(call, x.shape))
 
 
 def group_norm(call: TorchCall) -> Mistakes:
@@ -184,6 +235,8 @@ def group_norm(call: TorchCall) -> Mistakes:
             "a group has neighbouring channels, those of JAX's groups are interleaved",
         )
         yield call.by(text, interleaved)._replace(args=(), kwargs=dict(given))
+    groups = x.reshape(len(x), used, -1)
+    yield from _normalised(call, groups, (2,), _of_channels(call, x.shape))
 
 
 def interpolate(call: TorchCall) -> Mistakes:

@@ -36,7 +36,8 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("matmul", "bmm", "mm"), (general.products,)),
     **dict.fromkeys(cells.GATES, (recurrent.mistakes,)),
     **dict.fromkeys((f"{kind}_cell" for kind in cells.GATES), (cells.mistakes,)),
-    **dict.fromkeys(("rms_norm", "instance_norm"), (layers.affine,)),
+    "rms_norm": (layers.affine,),
+    "instance_norm": (layers.instance_norm,),
     "layer_norm": (layers.layer_norm,),
     **dict.fromkeys(
         ("cross_entropy", "nll_loss", "kl_div", "binary_cross_entropy",

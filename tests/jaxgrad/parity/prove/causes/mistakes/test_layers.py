@@ -118,6 +118,19 @@ def test_a_transposed_convolution_is_not_padded():
     )
 
 
+def formulas(x: torch.Tensor, dims: tuple[int, ...], eps: float = 1e-5) -> dict[str, torch.Tensor]:
+    """Return the results of a norm with another formula, without affine weights."""
+    mean, std = x.mean(dims, keepdim=True), x.std(dims, keepdim=True)
+    biased = x.var(dims, correction=0, keepdim=True)
+    return {
+        "the variance is divided by N - 1, torch divides by N": (x - mean) / (std**2 + eps).sqrt(),
+        "eps is added to the standard deviation, torch adds it to the variance": (
+            (x - mean) / (biased.sqrt() + eps)
+        ),
+        "the mean is not subtracted": x / ((x**2).mean(dims, keepdim=True) + eps).sqrt(),
+    }
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_a_batch_norm_runs_in_the_other_mode(training):
     """A norm is rerun with the other statistics, and without its weight or its bias."""
@@ -143,6 +156,7 @@ def test_a_batch_norm_runs_in_the_other_mode(training):
         means, variances = mean.clone(), var.clone()
         functional.batch_norm(X, means, variances, training=True)
         expected[text] = functional.batch_norm(X, means, variances, W[0], B)
+        expected |= {t: y * W[0] + B for t, y in formulas(X, (0,)).items()}
     expected["the norm's weight is missing"] = norm(None, B, training)
     expected["the norm's bias is missing"] = norm(W[0], None, training)
     check(calls, expected)
@@ -151,10 +165,33 @@ def test_a_batch_norm_runs_in_the_other_mode(training):
     assert not any(call.partial for call in calls if "missing" not in call.mistake)
 
 
-@pytest.mark.parametrize("args", [(None, None, W[0], B, True), (B, B**2)])
-def test_a_batch_norm_without_two_modes_is_left_as_it_is(args):
+def test_a_batch_norm_without_two_modes_is_left_in_its_mode():
     """Without running statistics, or without the argument, there is no other mode."""
-    assert not tried(layers.batch_norm, functional.batch_norm, X, *args)
+    assert not tried(layers.batch_norm, functional.batch_norm, X, B, B**2)
+    without = tried(layers.batch_norm, functional.batch_norm, X, None, None, training=True)
+    check(without, formulas(X, (0,)))
+
+
+def test_an_instance_norm_has_another_formula():
+    x, weight, bias = draw(2, 4, 5), W[0], B
+    calls = tried(layers.instance_norm, functional.instance_norm, x, None, None, weight, bias)
+    check(calls[2:], {
+        text: y * weight[:, None] + bias[:, None] for text, y in formulas(x, (2,)).items()
+    })  # fmt: skip
+
+
+def test_another_formula_of_a_batch_norm_updates_the_running_statistics():
+    mean, var = torch.zeros(4, dtype=X.dtype), torch.ones(4, dtype=X.dtype)
+    after = mean.clone(), var.clone()
+    functional.batch_norm(X, *after, training=True)
+    args = (X, mean, var)
+    (divided, *_) = [
+        call
+        for call in tried(layers.batch_norm, functional.batch_norm, *args, training=True)
+        if "divided" in call.mistake
+    ]
+    divided.made()
+    torch.testing.assert_close((mean, var), after)
 
 
 def test_the_affine_weights_of_a_norm_are_left_out():
@@ -171,15 +208,8 @@ def test_the_affine_weights_of_a_norm_are_left_out():
 def test_other_forms_of_layer_norm_are_tried(options, affine):
     """The variance is divided by N - 1, eps is outside of the root, or the mean is kept."""
     calls = tried(layers.layer_norm, functional.layer_norm, X, (4,), **options)[2 * affine :]
-    eps, mean, std = options.get("eps", 1e-5), X.mean(1, keepdim=True), X.std(1, keepdim=True)
-    biased, scale = X.var(1, correction=0, keepdim=True), W[0] if affine else 1
-    bias = B if affine else 0
-    expected = {
-        "the variance is divided by N - 1, torch divides by N": (X - mean) / (std**2 + eps).sqrt(),
-        "eps is added to the standard deviation, torch adds it to the variance":
-            (X - mean) / (biased.sqrt() + eps),
-        "the mean is not subtracted": X / ((X**2).mean(1, keepdim=True) + eps).sqrt(),
-    }  # fmt: skip
+    scale, bias = W[0] if affine else 1, B if affine else 0
+    expected = formulas(X, (1,), options.get("eps", 1e-5))
     check(calls, {text: y * scale + bias for text, y in expected.items()})
     assert [call.fix for call in calls] == [("ddof=1", "ddof=0"), ("", ""), ("", "")]
 
@@ -199,12 +229,15 @@ def test_every_other_number_of_groups_is_tried():
             f"there are {n} groups, torch uses 3": functional.group_norm(x, n)
             for n in (1, 2, 4, 6, 12)
         }
-        | {INTERLEAVED: functional.group_norm(x[:, order], 3)[:, order.argsort()]},
+        | {INTERLEAVED: functional.group_norm(x[:, order], 3)[:, order.argsort()]}
+        | {text: y.reshape(x.shape) for text, y in formulas(x.reshape(2, 3, 12), (2,)).items()},
     )
     # 65 divides 130, but more than 64 groups are not tried.
     for channels, last in ((128, 64), (130, 26)):
         wide = tried(layers.group_norm, functional.group_norm, draw(1, channels, 1), 1)
-        assert texts(wide)[-1] == f"there are {last} groups, torch uses 1"
+        assert [text for text in texts(wide) if "groups" in text][
+            -1
+        ] == f"there are {last} groups, torch uses 1"
 
 
 @pytest.mark.parametrize("aligned", [True, False])
