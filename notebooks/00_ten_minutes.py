@@ -266,6 +266,36 @@ show("grad_modes/detach", prints="grads")
 without("grad_modes/detach")
 
 # %% [markdown]
+# And the shortest such pair, to change: w² is w·w, and one factor is stopped.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(3.0, requires_grad=True)
+square = w * w.detach()
+square.backward()
+print(square.item(), w.grad)
+
+# %%
+# JAX
+import jax
+from jax import lax
+
+
+def square(w):
+    return w * lax.stop_gradient(w)
+
+
+value, grad = jax.value_and_grad(square)(3.0)
+print(value, grad)
+
+# %%
+# Try it: delete `.detach()`, and replace `lax.stop_gradient(w)` by `w`. Which of the two numbers
+# changes?
+
+# %% [markdown]
 # ## 6. A training loop
 #
 # First in torch.

@@ -1,7 +1,7 @@
 """Write the handout of the one lesson and its answers: docs/one_lesson_handout.md and _answers.md.
 
 The ports are those of the cards in docs/traps, and the answers to the vote are computed here.
-`make pages` writes both pages after docs/teachers.md, which has the model answers.
+`make pages` writes both pages after docs/teachers_session_1.md, which has the model answers.
 """
 
 import functools
@@ -321,8 +321,8 @@ def _reason(letter: str) -> str:
 
 
 def model_answers() -> Iterator[str]:
-    """Yield the exercises with their model answers, as docs/teachers.md has them."""
-    notes = teachers.PATH.read_text(encoding="utf-8")
+    """Yield the exercises with their model answers, as the notes for teachers have them."""
+    notes = (teachers.DOCS / teachers.session_file(1)).read_text(encoding="utf-8")
     for number, (text, _) in enumerate(exercises(), 1):
         _, _, rest = notes.partition(f"\n**Exercise.** {text}\n")
         wrong, _, rest = rest.partition("<details>\n<summary>Model answer</summary>\n")

@@ -208,7 +208,7 @@ def _within_site(match: re.Match[str]) -> str:
     text, target = match.groups()
     if target == "README.md":
         return f"[{text}](index.md)"
-    if target.startswith("../docs/") and target.endswith(".md"):
+    if target.startswith("../docs/") and target.partition("#")[0].endswith(".md"):
         return f"[{text}](../{target.removeprefix('../docs/')})"
     elsewhere = not target.endswith(".ipynb") and (ROOT / "notebooks" / target).exists()
     return text if elsewhere else match[0]
