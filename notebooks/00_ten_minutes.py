@@ -292,8 +292,8 @@ value, grad = jax.value_and_grad(square)(3.0)
 print(value, grad)
 
 # %%
-# Try it: delete `.detach()`, and replace `lax.stop_gradient(w)` by `w`. Which of the two numbers
-# changes?
+# Try it: delete `.detach()`, and replace `lax.stop_gradient(w)` by `w`. Which number
+# changes, and to which value?
 
 # %% [markdown]
 # ## 6. A training loop

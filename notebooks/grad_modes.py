@@ -58,8 +58,8 @@ show("grad_modes/nothing_stopped", claim=False)
 
 # %% [markdown]
 # **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
-# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.) Or change a
-# pair of cells like the next one: the same network, with one number for each layer.
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.) Or change
+# a pair of cells like the next one: the same network, with one number for each layer.
 
 # %%
 # torch

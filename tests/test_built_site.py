@@ -223,7 +223,7 @@ def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
     assert [(round(float(w)), round(float(h))) for w, h in sizes] == [A4] * count
 
 
-@pytest.mark.parametrize("name", ["course", "teachers", "tape_or_transform"])
+@pytest.mark.parametrize("name", ["course", "teachers_session_1", "tape_or_transform"])
 def test_a_page_is_printed_upright_with_its_title(open_page, name):
     """Pages print upright, except the cheat sheet, with the title that the theme hides."""
     if name not in PAGES:
