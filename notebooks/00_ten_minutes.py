@@ -153,8 +153,8 @@ show("backward/simple_nn", claim=False)
 # *VJP*, short for vector-Jacobian product): `dot` multiplies matrices, `reduce_sum` computes the
 # gradient of a bias. The pills at the bottom are the parameters with the norms of their gradients.
 # In later pictures scissors mark where a gradient is stopped, a dotted box stands for an operation
-# that has a backward step only in another row of the picture, and `0/None` means that `jax.grad`
-# returns 0 and `jaxgrad.grad` returns `None`.
+# that has no backward step here, and `0/None` means that `jax.grad` returns 0 and `jaxgrad.grad`
+# returns `None`.
 
 # %%
 graph("backward/simple_nn")

@@ -222,13 +222,16 @@ class Drawing:
         x, y = at
         self.sheet.scissors(x, y)
         self.marks.taken.append(Rect(x - 7, y - 8, 14, 16))
-        self.label([at], cut)
+        words = cut if cut.startswith("stop") else f"stopped by {cut}"
+        if not self.label([at], words):
+            self.label([at], cut)
 
-    def label(self, anchors: Sequence[Point], words: str) -> None:
-        """Write red words near one of the anchors, where there is room."""
+    def label(self, anchors: Sequence[Point], words: str) -> bool:
+        """Write red words near one of the anchors; return whether there is room for them."""
         spot = self.marks.place(anchors, words)
         if spot is not None:
             self.sheet.text(spot.middle[0], spot.y + 10.5, words, "red b s mid halo")
+        return spot is not None
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane
