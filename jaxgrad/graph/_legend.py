@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jaxgrad.graph._fold import ALL, SHORT, Box, counted
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._model import ABSENT, RECORDED
+from jaxgrad.graph._model import ABSENT
 from jaxgrad.graph._panels import Panel
 from jaxgrad.graph._states import ZERO_OR_NONE, View
 from jaxgrad.graph._words import status_of
@@ -35,8 +35,9 @@ class Entry(NamedTuple):
 def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
     """List the entries of a picture's legend: marks that no word in the picture explains.
 
-    A header says that a module is not reached or not recorded, a badge that it has no gradient, a
-    word beside the scissors what stops the gradient, and a box how many operations it stands for.
+    A header, or a word beside a box, says that it is not reached or not recorded, a badge that a
+    parameter has no gradient, a word beside the scissors what stops the gradient, and a box how
+    many operations it stands for.
 
     Args:
         panels: The panels of the picture.
@@ -63,8 +64,6 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
     folded = any(box.folded and box.text != counted(len(box.members)) for box in boxes)
     entries = [
         (True, Entry("", "headers run forward →, boxes below backward ←")),
-        (RECORDED in states, Entry("full", "on the path of the loss")),
-        (RECORDED in states, Entry("thin hollow", "recorded, but not reached")),
         (ABSENT in states, Entry("none", "no backward step here")),
         (folded, Entry("double", "several operations")),
         ("value" in badges, Entry("solid", NORM_OF_ALL if merged else NORM, pill=True)),

@@ -25,7 +25,7 @@ _BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
 _EDGE = {REACHED: "w", RECORDED: "rec"}
 _DIFFERENT = {WRONG: "bad", MISSING: "gone"}
 _BADGE = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
-NOT_STOPPED = "not stopped"
+NOT_STOPPED, NOT_REACHED = "not stopped", "not reached"
 _LISTED = 12  # operations in a box's tooltip
 
 
@@ -79,6 +79,7 @@ class Drawing:
             self.badge(key)
         self.cuts()
         self.differences()
+        self.not_reached()
         self.failure()
 
     def lane(self, lane: int) -> None:
@@ -197,6 +198,21 @@ class Drawing:
             if self.expected and self.view.badges[key] != self.expected.badges[key]:
                 self.sheet.rect(rect, "err", rect.h / 2)
 
+    def not_reached(self) -> None:
+        """Label the recorded boxes that the gradient does not reach, one in each lane.
+
+        The header of a lane says it where it holds for the whole lane.
+        """
+        lanes: dict[int, Key] = {}
+        for key, box in self.diagram.boxes.items():
+            if self.view.states.get(key, ABSENT) == RECORDED:
+                lanes.setdefault(box.lane, key)
+        for lane, key in lanes.items():
+            if status_of(self.diagram, self.view, lane)[1] == "full":
+                rect = self.boxes[key]
+                corners = [(x, y) for x in (rect.x, rect.right) for y in (rect.y, rect.y + rect.h)]
+                self.label([rect.middle, *corners], NOT_REACHED, "dim i s mid halo")
+
     def one_of_each_cut(self) -> dict[BoxEdge, str]:
         """Return one cut edge for each badge, and for each box and the lane that it leads to."""
         chosen: dict[object, BoxEdge] = {}
@@ -226,11 +242,13 @@ class Drawing:
         if not self.label([at], words):
             self.label([at], cut)
 
-    def label(self, anchors: Sequence[Point], words: str) -> bool:
-        """Write red words near one of the anchors; return whether there is room for them."""
+    def label(
+        self, anchors: Sequence[Point], words: str, classes: str = "red b s mid halo"
+    ) -> bool:
+        """Write words near one of the anchors; return whether there is room for them."""
         spot = self.marks.place(anchors, words)
         if spot is not None:
-            self.sheet.text(spot.middle[0], spot.y + 10.5, words, "red b s mid halo")
+            self.sheet.text(spot.middle[0], spot.y + 10.5, words, classes)
         return spot is not None
 
     def lane_of(self, key: Key) -> int:

@@ -21,6 +21,11 @@ BEFORE = {  # what a session needs besides
     3: "**At home before,** each student writes a port of an own module, or reads `Net` and its "
     "port in the notebook.",
 }
+SHORTER = {  # what can go, if the class is slow
+    1: "“Around one term of a sum” in the section “`no_grad`”, and exercise 1, which is like it.",
+    2: "the first section from “Through control flow” to its end.",
+    3: "the page of traps, and half of the open exercise: only one neighbour hides a mistake.",
+}
 FOR_FLAX = {
     3: " If your class already uses flax, show it after the first bug (5 minutes), and ask before "
     "you run it: which line of the nnx model differs from torch?",
@@ -51,6 +56,7 @@ def prepare(number: int) -> str:
         f"**For class** in the notebook: the {_listed(in_class)} ({minutes['run']} "
         f"minutes), and {WORDS[taught]} ({minutes['exercise']} minutes).",
         f"**Extra:** {' and '.join(extra)}.{FOR_FLAX.get(number, '')}",
+        f"**If time is short,** leave out {SHORTER[number]}",
     ]
     items = [*([BEFORE[number]] if number in BEFORE else []), *items]
     total = sum(row.minutes for row in rows)

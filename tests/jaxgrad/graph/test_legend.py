@@ -3,9 +3,11 @@
 import re
 
 import jax.numpy as jnp
+import torch
 from jax import lax
 
 from jaxgrad.graph import Setting, backward_graph, side_by_side
+from jaxgrad.parity.torch_graph import record
 from tests.jaxgrad.graph.programs import X, loss, net, texts, torch_step
 
 
@@ -44,6 +46,23 @@ def test_a_dotted_box_of_a_module_with_gradients_is_explained():
     words = texts(side_by_side(rows))
     assert ABSENT in words and "on the path of the loss" not in words
     assert ABSENT not in texts(side_by_side({"plain": rows["plain"]}))
+
+
+def test_boxes_that_are_not_reached_are_labelled_where_the_header_does_not_say_it():
+    """A module of which one call is detached has gradients, so a word stands beside the other."""
+    layer, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
+
+    def target(detach):
+        after = layer(2 * x)
+        ((layer(x) - (after.detach() if detach else after)) ** 2).sum().backward()
+
+    words = {}
+    for detach in (True, False):
+        (graph,) = record(target, detach)
+        words[detach] = texts(side_by_side({"": Setting(graph)}))
+
+    assert words[True].count("not reached") == 1 and "not reached" not in words[False]
+    assert not any(RECORDED in text for text in words[True])
 
 
 def test_a_picture_has_a_short_legend():

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from parity_tests.notebook.preparation import prepare, sections, tabs
+from parity_tests.notebook.preparation import SHORTER, prepare, sections, tabs
 from parity_tests.notebook.sessions import LESSONS, plan
 from parity_tests.notebook.worksheet import PATH
 from parity_tests.runner.settings import ROOT
@@ -44,7 +44,7 @@ def test_the_list_fits_on_a_screen(number):
     text = prepare(number)
     words = len(re.sub(r"<[^>]+>|\([^)]+\)", "", text).split())
 
-    assert text.count("\n- ") <= 6 and words <= 160
+    assert text.count("\n- ") <= 7 and words <= 200
     lesson = SESSIONS[number]
     extra = text.partition("**Extra:**")[2]
     home = [title for title in sections(lesson.notebook) if title.startswith(lesson.home)]
@@ -60,3 +60,13 @@ def test_the_first_cell_prints_nothing(number):
     first = next(cell for cell in book["cells"] if cell["cell_type"] == "code")
 
     assert first["outputs"] == [] and "prints nothing" in prepare(number)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_can_be_left_out_is_in_the_notebook(number):
+    """Each part in quotes begins a section or a paragraph of the notebook."""
+    lesson = SESSIONS[number]
+    script = (ROOT / "notebooks" / f"{lesson.notebook}.py").read_text(encoding="utf-8")
+
+    for title in re.findall("“(.+?)”", SHORTER[number]):
+        assert re.search(rf"^# (?:## |\*\*){re.escape(title)}", script, re.MULTILINE), title
