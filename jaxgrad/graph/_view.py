@@ -199,19 +199,18 @@ class Drawing:
                 self.sheet.rect(rect, "err", rect.h / 2)
 
     def not_reached(self) -> None:
-        """Label the recorded boxes that the gradient does not reach, one in each lane.
+        """Label one recorded box that the gradient does not reach; the others look like it.
 
         The header of a lane says it where it holds for the whole lane.
         """
-        lanes: dict[int, Key] = {}
+        lanes = range(len(self.lanes))
+        silent = {n for n in lanes if status_of(self.diagram, self.view, n)[1] == "full"}
         for key, box in self.diagram.boxes.items():
-            if self.view.states.get(key, ABSENT) == RECORDED:
-                lanes.setdefault(box.lane, key)
-        for lane, key in lanes.items():
-            if status_of(self.diagram, self.view, lane)[1] == "full":
-                rect = self.boxes[key]
-                corners = [(x, y) for x in (rect.x, rect.right) for y in (rect.y, rect.y + rect.h)]
-                self.label([rect.middle, *corners], NOT_REACHED, "dim i s mid halo")
+            if self.view.states.get(key, ABSENT) == RECORDED and box.lane in silent:
+                spot = self.marks.place([self.boxes[key].middle], NOT_REACHED)
+                if spot is not None:
+                    self.write(spot, NOT_REACHED, "dim i s mid halo")
+                return
 
     def one_of_each_cut(self) -> dict[BoxEdge, str]:
         """Return one cut edge for each badge, and for each box and the lane that it leads to."""
@@ -242,14 +241,15 @@ class Drawing:
         if not self.label([at], words):
             self.label([at], cut)
 
-    def label(
-        self, anchors: Sequence[Point], words: str, classes: str = "red b s mid halo"
-    ) -> bool:
-        """Write words near one of the anchors; return whether there is room for them."""
+    def label(self, anchors: Sequence[Point], words: str) -> bool:
+        """Write red words near one of the anchors; return whether there is room for them."""
         spot = self.marks.place(anchors, words)
         if spot is not None:
-            self.sheet.text(spot.middle[0], spot.y + 10.5, words, classes)
+            self.write(spot, words, "red b s mid halo")
         return spot is not None
+
+    def write(self, spot: Rect, words: str, classes: str) -> None:
+        self.sheet.text(spot.middle[0], spot.y + 10.5, words, classes)
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane
