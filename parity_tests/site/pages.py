@@ -44,7 +44,7 @@ DISPLAY = re.compile(
 )
 CHECK = "check("
 PLOT = re.compile(r".*^plot\([^\n]*\)", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
+LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s]+)\)")  # a link to a file of the checkout
 BADGE = re.compile(r"\[!\[([^\]]*)\]\([^)]*\)\]\(([^)]*)\)")  # a linked picture from the network
 
 
