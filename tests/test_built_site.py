@@ -210,7 +210,7 @@ def test_every_page_is_reachable():
     assert [path.name for path, text in texts.items() if 'href="file:line"' in text] == []
 
 
-@pytest.mark.parametrize(("name", "count"), [("worksheet", 8), ("assessment", 11)])
+@pytest.mark.parametrize(("name", "count"), [("worksheet", 8), ("assessment", 12)])
 def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
     """A sheet has two pages; there is neither an empty page nor one across."""
     if name not in PAGES:
