@@ -5,9 +5,7 @@ The links are those of the session's plan in docs/course.md, and the sections th
 
 import re
 
-import jupytext
-
-from parity_tests.notebook.sessions import LESSONS, TITLE, heading, parts, plan
+from parity_tests.notebook.sessions import LESSONS, heading, parts, plan
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 
@@ -80,9 +78,8 @@ def tabs(number: int) -> list[str]:
 
 def sections(notebook: str) -> list[str]:
     """Return the titles of a notebook's sections."""
-    book = jupytext.read(ROOT / "notebooks" / f"{notebook}.py")
-    texts = [cell.source for cell in book.cells if cell.cell_type == "markdown"]
-    return [title for text in texts for title in TITLE.findall(text)]
+    script = (ROOT / "notebooks" / f"{notebook}.py").read_text(encoding="utf-8")
+    return re.findall(r"^# ## (.+)$", script, re.MULTILINE)
 
 
 def _minutes(number: int, kind: str) -> int:

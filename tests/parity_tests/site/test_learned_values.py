@@ -18,8 +18,8 @@ def test_the_figure_is_current():
 
 def test_the_true_values_are_those_that_the_answers_derive():
     """State B is worth its reward of 1, and state A the mean of its two returns."""
-    s = np.float32([[1, 0], [1, 0], [0, 1]])
-    reward, next_s = np.float32([[0], [-3], [1]]), np.float32([[0, 1], [0, 0], [0, 0]])
+    s = np.array([[1, 0], [1, 0], [0, 1]])
+    reward, next_s = np.array([[0], [-3], [1]]), np.array([[0, 1], [0, 0], [0, 0]])
 
     np.testing.assert_allclose(true_values(s, reward, next_s), [[-1.05], [1]], rtol=1e-6)
 
@@ -27,7 +27,7 @@ def test_the_true_values_are_those_that_the_answers_derive():
 def test_the_title_is_true():
     """At the end the port has the lower loss, and torch alone has the true values."""
     of_torch, of_port = one_lesson.trained("C")
-    true = np.float32([[-1.05], [1]])
+    true = np.array([[-1.05], [1]])
     distances = [np.linalg.norm(run.weights["w"] - true) for run in (of_torch, of_port)]
 
     assert "falls lower" in TITLE and of_port.last < of_torch.last
