@@ -168,7 +168,9 @@ DISCUSSIONS = {
 
 
 def section(session: int) -> str:
-    """Return the answers to the questions of a session on the stepper."""
+    """Return the answers to the questions of a session on the stepper, if it has any."""
+    if not PREDICTIONS[session]:
+        return ""
     asked = (f"**Predict.** {prediction(one)}" for one in PREDICTIONS[session])
     return "\n".join(["## Predict, on the stepper\n", f"{network()}\n", *asked])
 

@@ -16,8 +16,8 @@ LINK = re.compile(f"{MARKDOWN_LINK}|{HTML_LINK}")
 WORDS = ("", "exercise 1", "exercises 1 and 2", "exercises 1 to 3")
 MANY = 4  # titles that are listed
 BEFORE = {  # what a session needs besides
-    3: "**At home before,** each student writes a port of an own module, or reads `Net` and its "
-    "port in the notebook.",
+    3: "**At home before,** each student ports a torch module of at most three layers, or reads "
+    "`Net` and its port in the notebook.",
 }
 SHORTER = {  # what can go, if the class is slow
     1: "“Around one term of a sum” in the section “`no_grad`”, and exercise 1, which is like it.",

@@ -143,7 +143,7 @@ def _session(number: int, outputs: Mapping[str, str]) -> str:
         course.discussion(number),
     ]
     top = SESSION.format(number=number, heading=title, anchor=slug(title))
-    return "\n".join([top, *parts])
+    return "\n".join([top, *filter(None, parts)])
 
 
 def _further(title: str, text: str, paths: list[pathlib.Path], outputs: Mapping[str, str]) -> str:

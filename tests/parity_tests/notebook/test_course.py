@@ -144,7 +144,7 @@ def test_a_session_has_its_questions_and_its_discussion(session):
     count = len(PREDICTIONS[session])
 
     assert text.count("**Predict.**") == text.count("- **Expect** “") == count
-    assert network() in text.partition("**Predict.**")[0]
+    assert bool(text) == bool(count) == (network() in text.partition("**Predict.**")[0])
     assert discussion(session).count("## Discuss\n") == 1
 
 
