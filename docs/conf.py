@@ -69,7 +69,7 @@ WITH_CONTENTS = [
         "pytest",
         "report_json",
         "tape_or_transform",
-        "teachers",
+        "teachers*",
         "training_step",
         "worked_port",
     ),

@@ -153,8 +153,8 @@ show("backward/simple_nn", claim=False)
 # *VJP*, short for vector-Jacobian product): `dot` multiplies matrices, `reduce_sum` computes the
 # gradient of a bias. The pills at the bottom are the parameters with the norms of their gradients.
 # In later pictures scissors mark where a gradient is stopped, a dotted box stands for an operation
-# that has a backward step only in another row of the picture, and `0/None` means that `jax.grad`
-# returns 0 and `jaxgrad.grad` returns `None`.
+# that has no backward step here, and `0/None` means that `jax.grad` returns 0 and `jaxgrad.grad`
+# returns `None`.
 
 # %%
 graph("backward/simple_nn")
@@ -264,6 +264,36 @@ show("grad_modes/detach", prints="grads")
 
 # %%
 without("grad_modes/detach")
+
+# %% [markdown]
+# And the shortest such pair, to change: w² is w·w, and one factor is stopped.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(3.0, requires_grad=True)
+square = w * w.detach()
+square.backward()
+print(square.item(), w.grad)
+
+# %%
+# JAX
+import jax
+from jax import lax
+
+
+def square(w):
+    return w * lax.stop_gradient(w)
+
+
+value, grad = jax.value_and_grad(square)(3.0)
+print(value, grad)
+
+# %%
+# Try it: delete `.detach()`, and replace `lax.stop_gradient(w)` by `w`. Which number
+# changes, and to which value?
 
 # %% [markdown]
 # ## 6. A training loop

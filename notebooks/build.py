@@ -3,12 +3,13 @@
     python notebooks/build.py               run all of them
     python notebooks/build.py hooks optim   run only these
 
-Each source is a jupytext percent script. This program adds the copy's first code cell and, if
-`pyproject.toml` names a repository, its Colab badge.
+Each source is a jupytext percent script. This program adds the copy's first code cell, the marks of
+the parts that the course uses in class and, if `pyproject.toml` names a repository, a Colab badge.
 """
 
 import argparse
 import copy
+import importlib
 import pathlib
 import re
 import sys
@@ -22,6 +23,9 @@ from nbclient.exceptions import CellExecutionError
 
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+sessions = importlib.import_module("parity_tests.notebook.sessions")
+
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
 REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
 SETUP = """\
@@ -88,6 +92,10 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
         cell["id"] = f"cell-{index}"
         wide = cell.source.startswith("graph(")  # on a phone, the site lets the reader scroll it
         cell["metadata"] = {"tags": ["wide"]} if wide else {}
+    texts = [cell for cell in book.cells if cell.cell_type == "markdown"]
+    marks = sessions.marked(script.stem, [cell.source for cell in texts])
+    for cell, text in zip(texts, marks, strict=True):
+        cell.source = text
     book.cells[0].source += badge(url, script.stem)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     book.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})

@@ -58,8 +58,42 @@ show("grad_modes/nothing_stopped", claim=False)
 
 # %% [markdown]
 # **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
-# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
-#
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.) Or change
+# a pair of cells like the next one: the same network, with one number for each layer.
+
+# %%
+# torch
+import torch
+
+
+w1 = torch.tensor(2.0, requires_grad=True)
+w2 = torch.tensor(3.0, requires_grad=True)
+h = w1 * 5
+loss = w2 * h
+loss.backward()
+print("loss", loss.item())
+print("w1", w1.grad)
+print("w2", w2.grad)
+
+# %%
+# JAX
+import jaxgrad
+
+
+def loss(w1, w2):
+    h = w1 * 5
+    return w2 * h
+
+
+value, (dw1, dw2) = jaxgrad.value_and_grad(loss, (0, 1))(2.0, 3.0)
+print("loss", value)
+print("w1", dw1)
+print("w2", dw2)
+
+# %%
+# Try it: replace `w2 * h` by `w2 + h` in both cells. Work out the three lines before you run them.
+
+# %% [markdown]
 # ## `detach`
 #
 # L1 runs and is recorded, but L2 receives L1's output without the record. In JAX
@@ -74,7 +108,7 @@ show("grad_modes/detach", prints="grads", asked=True)
 # %% [markdown]
 # Nothing is written to L1's `.grad`: it stays `None`, not zero, or keeps the value of an earlier
 # backward pass. The loss is the one above, to the last digit: stopping a gradient does not change
-# the forward pass. Here is the same with three numbers, to change and to run again.
+# the forward pass. Here is the pair of cells from above, with `detach`.
 
 # %%
 # torch

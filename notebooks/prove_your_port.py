@@ -16,7 +16,7 @@
 # **You will be able to** check your own JAX port against its torch module, and read the report when
 # they differ.
 #
-# **Time** 25 minutes · **Level** first steps ·
+# **Time** 30 minutes · **Level** first steps ·
 # **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%
@@ -283,6 +283,50 @@ except AssertionError as error:
 #
 # The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
 # order.
+
+# %% [markdown]
+# ## A model of flax nnx
+#
+# `prove` takes an nnx model in the place of the function, and None for `params`, since the model
+# has its own. `jaxgrad.nnx.load_state_dict` loads torch's weights into flax's layers. A kernel of
+# flax is the transpose of torch's weight, and it transposes it.
+
+# %%
+from flax import nnx
+
+import jaxgrad.nnx
+
+
+class NnxNet(nnx.Module):
+    def __init__(self, rngs, **norm):
+        self.embed = nnx.Linear(4, 8, rngs=rngs)
+        self.norm = nnx.LayerNorm(8, rngs=rngs, **norm)
+        self.mix = nnx.Linear(8, 8, rngs=rngs)
+        self.head = nnx.Linear(8, 1, rngs=rngs)
+
+    def __call__(self, x):
+        h = jnp.tanh(self.embed(x))
+        h = h + jnp.tanh(self.mix(self.norm(h)))
+        return self.head(h)
+
+
+def prove_nnx(**norm):
+    model = NnxNet(nnx.Rngs(0), **norm)
+    jaxgrad.nnx.load_state_dict(model, net.state_dict())
+    return prove(net, model, None, inputs, loss=(mean_square, mean_square))
+
+
+report = prove_nnx()
+assert report.first
+print(report.first.where, report.first.cause, sep="\n")
+
+# %% [markdown]
+# This is the first bug again: nobody wrote `1e-6`, it is flax's default. With torch's epsilon the
+# proof holds.
+
+# %%
+prove_nnx(epsilon=1e-5).check()
+print("the nnx model has torch's gradients")
 
 # %% [markdown]
 # ## Exercises

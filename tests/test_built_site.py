@@ -210,7 +210,7 @@ def test_every_page_is_reachable():
     assert [path.name for path, text in texts.items() if 'href="file:line"' in text] == []
 
 
-@pytest.mark.parametrize(("name", "count"), [("worksheet", 8), ("assessment", 10)])
+@pytest.mark.parametrize(("name", "count"), [("worksheet", 8), ("assessment", 12)])
 def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
     """A sheet has two pages; there is neither an empty page nor one across."""
     if name not in PAGES:
@@ -223,7 +223,7 @@ def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
     assert [(round(float(w)), round(float(h))) for w, h in sizes] == [A4] * count
 
 
-@pytest.mark.parametrize("name", ["course", "teachers", "tape_or_transform"])
+@pytest.mark.parametrize("name", ["course", "teachers_session_1", "tape_or_transform"])
 def test_a_page_is_printed_upright_with_its_title(open_page, name):
     """Pages print upright, except the cheat sheet, with the title that the theme hides."""
     if name not in PAGES:

@@ -10,12 +10,12 @@ from jaxgrad.graph._model import REACHED, SUM
 from jaxgrad.graph._states import BoxEdge, View
 
 
-WRONG, MISSING = "wrong", "missing"
+WRONG, MISSING = "wrong path", "missing path"
 _Ends = dict[BoxEdge, set[BoxEdge]]
 
 
 def differing(diagram: Diagram, view: View, expected: View) -> dict[BoxEdge, str]:
-    """Return the edges along which a gradient flows in one setting only: wrong or missing.
+    """Return the edges along which a gradient flows in one setting only: a wrong or a missing path.
 
     A sum of cotangents is not an operation of the program: an edge through it is compared by the
     operations at its two ends.

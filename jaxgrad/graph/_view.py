@@ -25,7 +25,7 @@ _BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
 _EDGE = {REACHED: "w", RECORDED: "rec"}
 _DIFFERENT = {WRONG: "bad", MISSING: "gone"}
 _BADGE = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
-NOT_STOPPED = "not stopped"
+NOT_STOPPED, NOT_REACHED = "not stopped", "not reached"
 _LISTED = 12  # operations in a box's tooltip
 
 
@@ -79,6 +79,7 @@ class Drawing:
             self.badge(key)
         self.cuts()
         self.differences()
+        self.not_reached()
         self.failure()
 
     def lane(self, lane: int) -> None:
@@ -197,6 +198,20 @@ class Drawing:
             if self.expected and self.view.badges[key] != self.expected.badges[key]:
                 self.sheet.rect(rect, "err", rect.h / 2)
 
+    def not_reached(self) -> None:
+        """Label one recorded box that the gradient does not reach; the others look like it.
+
+        The header of a lane says it where it holds for the whole lane.
+        """
+        lanes = range(len(self.lanes))
+        silent = {n for n in lanes if status_of(self.diagram, self.view, n)[1] == "full"}
+        for key, box in self.diagram.boxes.items():
+            if self.view.states.get(key, ABSENT) == RECORDED and box.lane in silent:
+                spot = self.marks.place([self.boxes[key].middle], NOT_REACHED)
+                if spot is not None:
+                    self.write(spot, NOT_REACHED, "dim i s mid halo")
+                return
+
     def one_of_each_cut(self) -> dict[BoxEdge, str]:
         """Return one cut edge for each badge, and for each box and the lane that it leads to."""
         chosen: dict[object, BoxEdge] = {}
@@ -222,13 +237,19 @@ class Drawing:
         x, y = at
         self.sheet.scissors(x, y)
         self.marks.taken.append(Rect(x - 7, y - 8, 14, 16))
-        self.label([at], cut)
+        words = cut if cut.startswith("stop") else f"stopped by {cut}"
+        if not self.label([at], words):
+            self.label([at], cut)
 
-    def label(self, anchors: Sequence[Point], words: str) -> None:
-        """Write red words near one of the anchors, where there is room."""
+    def label(self, anchors: Sequence[Point], words: str) -> bool:
+        """Write red words near one of the anchors; return whether there is room for them."""
         spot = self.marks.place(anchors, words)
         if spot is not None:
-            self.sheet.text(spot.middle[0], spot.y + 10.5, words, "red b s mid halo")
+            self.write(spot, words, "red b s mid halo")
+        return spot is not None
+
+    def write(self, spot: Rect, words: str, classes: str) -> None:
+        self.sheet.text(spot.middle[0], spot.y + 10.5, words, classes)
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane

@@ -104,7 +104,7 @@ def shown(question: Question) -> str:
     if not question.line:
         return program
     assert program.count(question.line) == 1, f"{name(question)}: {question.line!r} is not one line"
-    remark = "" if is_mistake(question) else "  # your line"
+    remark = "" if is_mistake(question) or "\n" in question.line else "  # your line"
     return program.replace(question.line, question.wrong + remark)
 
 
@@ -163,13 +163,17 @@ def _answer(number: int, question: Question, output: str) -> str:
     """Return the answer to a question, its reason and the wrong answer to expect."""
     lines = [f"#### Answer {number}\n"]
     if question.line:
-        lines.append(f"```python\n{question.line}\n```\n\nWith this line the program prints:\n")
+        which = "these lines" if "\n" in question.line else "this line"
+        lines.append(f"```python\n{question.line}\n```\n\nWith {which} the program prints:\n")
     else:
         lines.append("The program prints:\n")
     lines += [
         f"```text\n{output.rstrip()}\n```\n",
         f"{question.because}\n",
-        f"- **Expect** “{question.expect}”. {question.thinks}",
+        *(
+            f"- **Expect** “{says}”. {thinks}"
+            for says, thinks in ((question.expect, question.thinks), *question.others)
+        ),
         f"- **Taught in** [{_title(question.taught)}]({question.taught}).\n",
     ]
     return "\n".join(lines)

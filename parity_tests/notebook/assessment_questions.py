@@ -46,6 +46,7 @@ class Question:
         line: The line that the student corrects or writes; empty where the output is predicted.
         wrong: The text that the student sees in place of `line`; it ends with dots where a line is
             to be written.
+        others: More wrong answers to expect, each with the idea behind it.
     """
 
     program: Callable[[], None]
@@ -55,6 +56,7 @@ class Question:
     thinks: str
     line: str = ""
     wrong: str = ""
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -401,11 +403,54 @@ def coupled_decay():
         print(f"{name}: {report.surfaces[name].verdict}")
 
 
+def port_of_a_step():
+    """Write the JAX port of torch's training step: the loss as a function of the parameters, its
+    gradients, and the new `params`. Take about ten lines. `params` has torch's names and shapes:
+    the weight is 1×2, the bias has one element."""
+    layer = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor([[1.0, -0.5]]))
+        layer.bias.fill_(0.5)
+    params = {name: jnp.array(p.detach().numpy()) for name, p in layer.named_parameters()}
+    now, after = np.float32([[1, 2], [3, 1]]), np.float32([[0, 3], [2, 2]])
+
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    with torch.no_grad():
+        target = 1 + 0.5 * torch.relu(layer(torch.tensor(after)))
+    loss = ((torch.relu(layer(torch.tensor(now))) - target) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    print("torch:", [round(p, 4) for p in [*layer.weight[0].tolist(), layer.bias.item()]])
+
+    def value(params, x):
+        return jax.nn.relu(x @ params["weight"].T + params["bias"])
+
+    def mean_square(params):
+        target = 1 + 0.5 * lax.stop_gradient(value(params, after))
+        return jnp.mean((value(params, now) - target) ** 2)
+
+    grads = jax.grad(mean_square)(params)
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    print("JAX:", [round(p, 4) for p in [*params["weight"][0].tolist(), params["bias"].item()]])
+
+
+PORT = """\
+def value(params, x):
+    return jax.nn.relu(x @ params["weight"].T + params["bias"])
+
+
+def mean_square(params):
+    target = 1 + 0.5 * lax.stop_gradient(value(params, after))
+    return jnp.mean((value(params, now) - target) ** 2)
+
+
+grads = jax.grad(mean_square)(params)
+params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)"""
 EXAMS = (
     Exam(
         "First test",
         "the three sessions of the course",
-        75,
+        90,
         (
             Part(
                 "Part A: predict",
@@ -622,6 +667,52 @@ EXAMS = (
                     ),
                 ),
             ),
+            Part(
+                "Part E: write a port",
+                "Write the missing lines. What the complete program prints is below it.",
+                8,
+                "2 points for the value as a function of the parameters, with the transposed "
+                "weight. 2 for the target: `lax.stop_gradient` inside of the differentiated "
+                "function. 1 for the mean of the squares. 1 for `jax.grad` with respect to the "
+                "parameters alone. 2 for new parameters, with the same structure. Names and order "
+                "are free, and so are `jax.value_and_grad`, optax's `sgd(0.1)`, or all in one "
+                "function. `jnp.maximum(h, 0)` costs no point here, because no value is exactly 0; "
+                "remark that its gradient differs there (question 8). Slips of the syntax cost "
+                "nothing as long as the meaning is clear.",
+                12,
+                (
+                    Question(
+                        port_of_a_step,
+                        "../notebooks/00_ten_minutes.ipynb",
+                        "The loss is a function of `params`. What torch computes in `no_grad` "
+                        "becomes a constant by `lax.stop_gradient`. There is no `backward()` and "
+                        "no `step()`: `jax.grad` returns the gradients, as a dict with the keys of "
+                        "`params`, and the step makes a new dict.",
+                        "the target without `stop_gradient`, as the data is constant",
+                        "The data is, but the target depends on the parameters too. The gradient "
+                        "then has a second term. Ask which lines of torch are inside of `no_grad`.",
+                        PORT,
+                        f"# your port\n{BLANK}",
+                        (
+                            (
+                                '`x @ params["weight"]`',
+                                "torch's weight has the shape (out, in), and `x` has `in` columns. "
+                                "Write the shapes below the product.",
+                            ),
+                            (
+                                "`params -= 0.1 * grads`",
+                                "Dicts cannot be multiplied. `jax.tree.map` takes each parameter "
+                                "with its gradient.",
+                            ),
+                            (
+                                "`stop_gradient(params)` before `jax.grad`",
+                                "An array carries no record, so this stops nothing: the stop has "
+                                "to be inside of the function (question 9).",
+                            ),
+                        ),
+                    ),
+                ),
+            ),
         ),
     ),
     Exam(
@@ -630,7 +721,7 @@ EXAMS = (
         40,
         (
             Part(
-                "Part E: predict",
+                "Part F: predict",
                 "What does the program print? Give a reason in one sentence.",
                 3,
                 "2 points for the result, 1 for the reason. A slip in the arithmetic with the "
@@ -659,11 +750,11 @@ EXAMS = (
                 ),
             ),
             Part(
-                "Part F: find the mistake",
+                "Part G: find the mistake",
                 FIND_THE_MISTAKE,
                 5,
-                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 17, a weight of 2 in 18 and "
-                "[1, 2, 6] in 19.",
+                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 18, a weight of 2 in 19 and "
+                "[1, 2, 6] in 20.",
                 4,
                 (
                     Question(
@@ -704,14 +795,14 @@ EXAMS = (
                 ),
             ),
             Part(
-                "Part G: write a line",
+                "Part H: write a line",
                 "Write the missing line of the JAX program. What the complete program prints is "
                 "below "
                 "it.",
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: x = 2.6 in question 20, x = −1 in 21), even if it uses other "
+                "second input: x = 2.6 in question 21, x = −1 in 22), even if it uses other "
                 "functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",

@@ -129,6 +129,8 @@ MISTAKES = (
     ),
 )
 OPEN_EXERCISE = """\
+## The open exercise
+
 **At home before.** A student who brings no port takes `Net` and `port` of the
 [notebook](../notebooks/prove_your_port.ipynb). A port that is brought has to pass `prove` first:
 otherwise the neighbour finds its first bug instead of the mistake.
@@ -165,16 +167,18 @@ DISCUSSIONS = {
 }
 
 
-def section() -> str:
-    """Return the answers to the course's questions, session by session."""
-    parts = ["## The stepper and the discussions of the course\n", f"{network()}\n"]
-    for session, predictions in PREDICTIONS.items():
-        parts.append(f"### Session {session}\n")
-        parts += [f"**Predict.** {prediction(one)}" for one in predictions]
-        if session == OPEN_SESSION:
-            parts.append(open_exercise())
-        parts.append(f"**Discuss.** {DISCUSSIONS[session]}\n")
-    return "\n".join(parts)
+def section(session: int) -> str:
+    """Return the answers to the questions of a session on the stepper, if it has any."""
+    if not PREDICTIONS[session]:
+        return ""
+    asked = (f"**Predict.** {prediction(one)}" for one in PREDICTIONS[session])
+    return "\n".join(["## Predict, on the stepper\n", f"{network()}\n", *asked])
+
+
+def discussion(session: int) -> str:
+    """Return what to listen for in the discussion of a session, after its open exercise."""
+    parts = [open_exercise()] if session == OPEN_SESSION else []
+    return "\n".join([*parts, f"## Discuss\n\n{DISCUSSIONS[session]}\n"])
 
 
 def prediction(one: Prediction) -> str:

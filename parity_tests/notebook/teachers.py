@@ -1,7 +1,7 @@
-"""Write docs/teachers.md: for each notebook its questions and exercises, with what a class answers.
+"""Write docs/teachers.md and a page for each session: the answers, right and wrong, of a class.
 
-The questions and their answers are read from the committed notebooks, so the page shows what a
-student sees. The model answers run in a plain session. `make pages` writes the page.
+The questions and their answers are read from the committed notebooks, so the pages show what a
+student sees. The model answers run in a plain session. `make pages` writes the pages.
 """
 
 import importlib
@@ -14,21 +14,26 @@ from typing import Any
 from parity_tests.notebook import course
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import SOLUTIONS, exercises, solution
+from parity_tests.notebook.preparation import prepare
 from parity_tests.notebook.right_answers import ANSWERS
+from parity_tests.notebook.sessions import LESSONS, heading
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 
 
-PATH = ROOT / "docs" / "teachers.md"
+DOCS = ROOT / "docs"
+WRITTEN = "<!-- written by `make pages` -->\n"
 HEAD = """\
-<!-- written by `make pages` -->
 # Notes for teachers
 
 *The question: which wrong answers will come, what is behind them, and what is a right one?*
 
-First the [course](course.md), then each notebook: the questions that a student answers before the
-result is shown, and the exercises. The answers are those of the stepper and of the executed
+{pages}
+
+Each page of a session begins with what to prepare: what to print, which tabs to open, which cells
+are for class and which are extra. Then come the questions that a student answers before the result
+is shown, the exercises and the discussion. The answers are those of the stepper and of the executed
 notebooks. Below each model answer is what it prints in a plain session, in float32. (The notebooks
 run JAX in float64, so there the last digits, the dtypes and the sizes in bytes differ.) A wrong
 answer to expect is in quotes, and the sentence after it says what is behind it or what to show:
@@ -52,8 +57,20 @@ its program runs and its numbers agree with torch's; other solutions than the mo
 **To print.** The [worksheet](worksheet.md) has the questions and exercises of the course, with
 lines to write on. The [assessment](assessment.md) has a test on the three sessions and one on the
 further notebooks; its [key](assessment_key.md) has the answers and the marking. Each page says
-which offline file to print. This page prints with its model answers from the site of `make docs`.
+which offline file to print. The pages of notes print with their model answers from the site of
+`make docs`.
 """
+SESSION = """\
+# Notes for teachers: session {number}
+
+*For [{heading}](course.md#{anchor}). [How to read an answer](teachers.md).*
+"""
+FURTHER = """\
+# Notes for teachers: {title}
+
+*{text} [How to read an answer](teachers.md).*
+"""
+SECOND_TEST = ("hooks", "clipping", "actor_critic", "optimizers", "custom")  # as the course says
 FOLDER = ROOT / "notebooks"
 NEGATIVE_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
 CALL = re.compile(r'(?:question|exercise)\("([^"]+)"')
@@ -70,15 +87,69 @@ def model_answers() -> dict[str, str]:
     return {name: _code(name) for name in exercises()}
 
 
-def page(outputs: Mapping[str, str]) -> str:
-    """Return the text of the page.
+def pages(outputs: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of each page by the name of its file.
 
     Args:
         outputs: What each model answer prints.
     """
-    lessons = [part for path in notebooks() for part in _notebook(path, outputs)]
-    text = "\n".join([course.section(), *lessons])
-    return "\n".join([HEAD, contents(text), text])
+    used = {lesson.notebook for lesson in LESSONS}
+    further = [path for path in notebooks() if path.stem not in used]
+    second = [path for path in further if path.stem in SECOND_TEST]
+    rest = [path for path in further if path.stem not in SECOND_TEST]
+    sessions = {session_file(one.session): one.session for one in LESSONS if one.session}
+    links = [
+        *(f"- [{heading(number)}]({name})" for name, number in sessions.items()),
+        "- [One lesson](one_lesson.md), with its [answers](one_lesson_answers.md)",
+        "- [The notebooks of the second test](teachers_second_test.md)",
+        "- [The other notebooks](teachers_notebooks.md)",
+    ]
+    return {
+        "teachers.md": WRITTEN + HEAD.format(pages="\n".join(links)),
+        **{name: WRITTEN + _session(number, outputs) for name, number in sessions.items()},
+        "teachers_second_test.md": WRITTEN
+        + _further(
+            "the second test",
+            "The notebooks that the [second test](assessment.md#second-test) asks about.",
+            second,
+            outputs,
+        ),
+        "teachers_notebooks.md": WRITTEN
+        + _further(
+            "the other notebooks",
+            "The notebooks that neither a session of the [course](course.md) nor the "
+            "[second test](teachers_second_test.md) uses.",
+            rest,
+            outputs,
+        ),
+    }
+
+
+def session_file(number: int) -> str:
+    """Return the name of the page of a session."""
+    return f"teachers_session_{number}.md"
+
+
+def _session(number: int, outputs: Mapping[str, str]) -> str:
+    """Return the page of a session."""
+    title = heading(number)
+    before = [FOLDER / f"{one.notebook}.ipynb" for one in LESSONS if not one.session]
+    books = [FOLDER / f"{one.notebook}.ipynb" for one in LESSONS if one.session == number]
+    books = [*(before if number == 1 else []), *books]
+    parts = [
+        prepare(number),
+        course.section(number),
+        *(part for path in books for part in _notebook(path, outputs)),
+        course.discussion(number),
+    ]
+    top = SESSION.format(number=number, heading=title, anchor=slug(title))
+    return "\n".join([top, *filter(None, parts)])
+
+
+def _further(title: str, text: str, paths: list[pathlib.Path], outputs: Mapping[str, str]) -> str:
+    """Return a page on notebooks that no session uses."""
+    body = "\n".join(part for path in paths for part in _notebook(path, outputs))
+    return "\n".join([FURTHER.format(title=title, text=text), contents(body), body])
 
 
 def contents(text: str) -> str:
@@ -180,4 +251,5 @@ def _wrong(answer: WrongAnswer | None) -> str:
 
 
 if __name__ == "__main__":
-    PATH.write_text(page(printed(model_answers())), encoding="utf-8")
+    for file, text in pages(printed(model_answers())).items():
+        (DOCS / file).write_text(text, encoding="utf-8")

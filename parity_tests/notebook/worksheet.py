@@ -12,32 +12,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from parity_tests.notebook import course
+from parity_tests.notebook.sessions import LESSONS, Lesson, plan
 from parity_tests.notebook.teachers import FOLDER, practice
 from parity_tests.runner.settings import ROOT
 
 
 PATH = ROOT / "docs" / "worksheet.md"
-COURSE = ROOT / "docs" / "course.md"
-
-
-class Lesson(NamedTuple):
-    """A sheet of paper: a part of the course and its notebook."""
-
-    notebook: str
-    session: int | None = None
-
-    @property
-    def title(self) -> str:
-        """The heading."""
-        return f"Session {self.session}" if self.session else "Before the first session"
-
-
-LESSONS = (
-    Lesson("00_ten_minutes"),
-    Lesson("grad_modes", 1),
-    Lesson("none_or_zero", 2),
-    Lesson("prove_your_port", 3),
-)
 HEAD = """\
 <!-- written by `make pages` -->
 # Worksheet
@@ -158,8 +138,7 @@ def _lesson(lesson: Lesson) -> str:
 
 def open_exercises(session: int | None) -> list[str]:
     """Return the open exercises of a session of the course, which no notebook has."""
-    _, _, rest = COURSE.read_text(encoding="utf-8").partition(f"\n## Session {session}:")
-    return re.findall(r"^\| open exercise \| (.+) \| \d+ \|$", rest.split("\n## ")[0], re.MULTILINE)
+    return [row.text for row in plan(session) if row.kind == "open exercise"] if session else []
 
 
 def _height(*texts: str) -> float:

@@ -1,7 +1,7 @@
 """Write the handout of the one lesson and its answers: docs/one_lesson_handout.md and _answers.md.
 
 The ports are those of the cards in docs/traps, and the answers to the vote are computed here.
-`make pages` writes both pages after docs/teachers.md, which has the model answers.
+`make pages` writes both pages after docs/teachers_session_1.md, which has the model answers.
 """
 
 import functools
@@ -17,6 +17,7 @@ import torch
 from parity_tests.notebook import course, teachers
 from parity_tests.notebook.worksheet import entries, how_to_print, page_break, write
 from parity_tests.runner.settings import ROOT
+from parity_tests.site import learned_values
 from parity_tests.site.traps.card import IMPORTS, Card
 from parity_tests.site.traps.stopping import GRAD_MODES
 
@@ -130,6 +131,10 @@ suggests the change. "Originates here" means that all gradients that flow into t
 torch's, so the mistake is made here. A difference that *follows from* another one disappears once
 the other is fixed.
 
+<img src="_static/port_c.svg" width="560" alt="{figure}">
+
+*To project:* the file `docs/_static/port_c.svg` of the clone, in a browser.
+
 **Would you keep port C?** After the steps its loss is lower than torch's. But the loss is a
 distance between two predictions of the same weights, and a lower one does not mean better
 predictions: state B is worth 1 in torch and {of_b} in the port. More steps change neither, because
@@ -139,12 +144,26 @@ outputs hold for all four ports, a falling loss for three of them, and torch's g
 
 
 class Run(NamedTuple):
-    """One framework's gradients at the start, its weights at the end, and its loss at both."""
+    """One framework's gradients at the start, and its weights and its loss before each step."""
 
     grads: dict[str, np.ndarray]
-    weights: dict[str, np.ndarray]
-    first: float
-    last: float
+    path: list[dict[str, np.ndarray]]
+    losses: list[float]
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """The weights after the steps."""
+        return self.path[-1]
+
+    @property
+    def first(self) -> float:
+        """The loss before the first step."""
+        return self.losses[0]
+
+    @property
+    def last(self) -> float:
+        """The loss after the steps."""
+        return self.losses[-1]
 
 
 @functools.cache
@@ -162,16 +181,16 @@ def trained(letter: str, steps: int = STEPS) -> tuple[Run, Run]:
 
 def _torch(module: torch.nn.Module, inputs: Any, steps: int) -> Run:
     optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
-    losses, grads, weights = [], {}, {}
+    losses, grads, path = [], {}, []
     for _ in range(steps + 1):
-        weights = {name: _copy(param.detach()) for name, param in module.named_parameters()}
+        path.append({name: _copy(param.detach()) for name, param in module.named_parameters()})
         loss = module(*inputs)
         losses.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
         grads = grads or {name: _copy(p.grad) for name, p in module.named_parameters()}
         optimizer.step()
-    return Run(grads, weights, losses[0], losses[-1])
+    return Run(grads, path, losses)
 
 
 def _copy(tensor: torch.Tensor | None) -> np.ndarray:
@@ -180,14 +199,14 @@ def _copy(tensor: torch.Tensor | None) -> np.ndarray:
 
 
 def _jax(port: Any, params: Any, inputs: Any, steps: int) -> Run:
-    losses, first, weights = [], None, {}
+    losses, first, path = [], None, []
     for _ in range(steps + 1):
-        weights = jax.tree.map(np.asarray, params)
+        path.append(jax.tree.map(np.asarray, params))
         loss, grads = jax.value_and_grad(port)(params, *inputs)
         losses.append(float(loss))
         first = first or jax.tree.map(np.asarray, grads)
         params = jax.tree.map(lambda param, grad: param - RATE * grad, params, grads)
-    return Run(first or {}, weights, losses[0], losses[-1])
+    return Run(first or {}, path, losses)
 
 
 def has_gradient(letter: str) -> bool:
@@ -264,7 +283,9 @@ def answers() -> str:
     for number, one in enumerate(predictions(), 1):
         parts.append(f"**Question {number}.** {course.prediction(one)}")
     parts += ["## Vote\n", _table(), *map(_reason, PORTS), "## Exercises\n", *model_answers()]
-    return "\n".join([*parts, "## Discuss\n", DISCUSS.format(of_b=_value_of_b())])
+    return "\n".join(
+        [*parts, "## Discuss\n", DISCUSS.format(of_b=_value_of_b(), figure=learned_values.TITLE)]
+    )
 
 
 def _value_of_b() -> str:
@@ -321,8 +342,8 @@ def _reason(letter: str) -> str:
 
 
 def model_answers() -> Iterator[str]:
-    """Yield the exercises with their model answers, as docs/teachers.md has them."""
-    notes = teachers.PATH.read_text(encoding="utf-8")
+    """Yield the exercises with their model answers, as the notes for teachers have them."""
+    notes = (teachers.DOCS / teachers.session_file(1)).read_text(encoding="utf-8")
     for number, (text, _) in enumerate(exercises(), 1):
         _, _, rest = notes.partition(f"\n**Exercise.** {text}\n")
         wrong, _, rest = rest.partition("<details>\n<summary>Model answer</summary>\n")
@@ -331,6 +352,22 @@ def model_answers() -> Iterator[str]:
         yield f"A model answer:\n{model.rstrip()}\n"
 
 
+def figure() -> str:
+    """Return the figure of port C: its loss and torch's, and how far the weights are from true."""
+    of_torch, of_port = trained("C")
+    names: dict[str, Any] = {}
+    exec(IMPORTS + PORTS["C"].card.torch, names)
+    true = learned_values.true_values(*names["inputs"])
+    curves = [
+        learned_values.Curves(
+            run.losses, [float(np.linalg.norm(step["w"] - true)) for step in run.path]
+        )
+        for run in (of_torch, of_port)
+    ]
+    return learned_values.draw(*curves)
+
+
 if __name__ == "__main__":
     HANDOUT.write_text(handout(), encoding="utf-8")
     ANSWERS.write_text(answers(), encoding="utf-8")
+    learned_values.PATH.write_text(figure(), encoding="utf-8")

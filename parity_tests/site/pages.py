@@ -44,7 +44,7 @@ DISPLAY = re.compile(
 )
 CHECK = "check("
 PLOT = re.compile(r".*^plot\([^\n]*\)", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
+LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)\s]+)\)")  # a link to a file of the checkout
 BADGE = re.compile(r"\[!\[([^\]]*)\]\([^)]*\)\]\(([^)]*)\)")  # a linked picture from the network
 
 
@@ -208,7 +208,7 @@ def _within_site(match: re.Match[str]) -> str:
     text, target = match.groups()
     if target == "README.md":
         return f"[{text}](index.md)"
-    if target.startswith("../docs/") and target.endswith(".md"):
+    if target.startswith("../docs/") and target.partition("#")[0].endswith(".md"):
         return f"[{text}](../{target.removeprefix('../docs/')})"
     elsewhere = not target.endswith(".ipynb") and (ROOT / "notebooks" / target).exists()
     return text if elsewhere else match[0]

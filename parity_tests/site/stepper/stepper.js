@@ -100,7 +100,8 @@ function draw() {
 function drawLadder(place, side) {
   const state = cells(side, step);
   const part = at(side, step);
-  const fresh = new Set([...Object.keys(part.set ?? {}), ...(part.gone ?? [])].map(column));
+  const changed = [...Object.keys(part.set ?? {}), ...(part.gone ?? [])];
+  const fresh = new Set(changed.map((cell) => column(cell, side)));
   const failed = failure(step);
   const heads = el("div", {role: "row", class: "head"});
   for (const text of HEADS[side]) heads.append(el("span", {role: "columnheader"}, text));
@@ -119,9 +120,10 @@ function drawLadder(place, side) {
 }
 
 // The column of the screen in which a cell is shown.
-function column(cell) {
+function column(cell, side) {
   const [key, what] = cell.split(".");
   const place = {value: "value", version: "value", gradient: "gradient", grad: "gradient"};
+  if (side) place.arrived = "gradient"; // in torch a node passes it on to `.grad`
   return `${key}.${place[what] ?? "kept"}`;
 }
 
@@ -141,12 +143,14 @@ function row(side, [key, text, variable, within], state, isNow, fresh) {
   const shown = isLeaf ? text.replace(/\(\[\[.*\]\]/, "(…") : text;
   const element = el("div", {role: "row", class: names, "data-row": key});
   element.append(code(shown, hasCells ? 1 : 4));
+  const call = callOf(side, key);
+  if (call.length) element.lastChild.append(...call);
   if (isNow) element.setAttribute("aria-current", "step");
   if (!hasCells) return element;
   const contents = {
     value: valueOf(key, state),
     kept: side ? keptInJax(key, state) : keptInTorch(key, state, computes && !isLeaf),
-    gradient: gradientOf(side, key, state),
+    gradient: [...gradientOf(side, key, state), ...(side ? arrivedInJax(key, state) : [])],
   };
   for (const [what, content] of Object.entries(contents)) {
     const mark = step > 0 && fresh.has(`${key}.${what}`) ? " new" : "";
@@ -175,13 +179,18 @@ function keptInTorch(key, state, records) {
 function keptInJax(key, state) {
   const ran = state[`${key}.ran`];
   const equations = ran ? [span("node ran", ran.join(", "))] : [];
-  return [...chips(key, state), ...equations, ...arrived(key, state, "cotangent")];
+  return [...chips(key, state), ...equations];
 }
 
 // The gradient that reaches a weight, before it is added to `.grad` or returned.
 function arrived(key, state, tag) {
   const value = state[`${key}.arrived`];
   return value ? [span("arrived", span("tag", tag), matrix(value))] : [];
+}
+
+// In the second call the cotangent stands beside the gradient to which it will be added.
+function arrivedInJax(key, state) {
+  return arrived(key, state, `${key}.grad` in state ? "+" : "cotangent");
 }
 
 function chips(key, state) {
@@ -207,6 +216,17 @@ function gradientOf(side, key, state) {
 function isOver() {
   const calls = scenario().steps.slice(0, step + 1).filter((_, i) => at(0, i).row === "1");
   return calls.length > 1 || Boolean(failure(step)); // a step starts it and another one ends it
+}
+
+// Beside a line that runs the backward pass: which call it is, and whether it is running.
+function callOf(side, key) {
+  if (!"12".includes(key)) return [];
+  const which = lines(side).some(([other]) => other === "2") ? ["first call", "second call"] : [];
+  const seen = scenario().steps.slice(0, step + 1).filter((_, i) => at(side, i).row === key).length;
+  const stopped = side === 0 && failure(step);
+  const runs = seen === 1 ? [stopped ? "raises" : "running"] : []; // its second step ends it
+  const words = [...which.slice(key - 1, key), ...runs].join(": ");
+  return words ? [span(`call ${runs[0] ?? ""}`, words)] : [];
 }
 
 // Below the line or node that raises: the exception, and what JAX does instead.

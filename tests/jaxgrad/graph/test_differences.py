@@ -61,9 +61,9 @@ def test_a_picture_labels_differences_only_if_a_row_is_expected():
 
     def words(expected):
         rows = {"a": Setting(jax=wrong, expected=expected), "b": right}
-        return re.findall(r">(wrong|missing|not stopped)<", side_by_side(rows))
+        return re.findall(r">(wrong path|missing path|not stopped)<", side_by_side(rows))
 
-    assert words("") == [] and sorted(words("b")) == ["missing", "wrong"]
+    assert words("") == [] and sorted(words("b")) == ["missing path", "wrong path"]
 
 
 def test_a_gradient_that_is_not_stopped_is_labelled_where_the_scissors_are():
@@ -79,7 +79,7 @@ def test_a_gradient_that_is_not_stopped_is_labelled_where_the_scissors_are():
 
     assert abs(x - at) < 70
     assert min(math.dist((x, y - 4), point) for point in edges_of(svg, "bad")) < 30
-    assert ">wrong<" not in svg and collisions(svg) == []
+    assert ">wrong path<" not in svg and collisions(svg) == []
 
 
 def test_an_empty_vjp_has_no_gradient_flowing():

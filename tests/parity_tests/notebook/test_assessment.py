@@ -75,20 +75,20 @@ def test_the_answers_are_not_in_the_assessment():
 
     assert not [question.line for question in WITH_LINE if question.line in text]
     parts = re.split(r"^### Part (?=\w)", text, flags=re.MULTILINE)[1:]
-    assert [part[0] for part in parts if "```text" not in part] == ["A", "E"]
+    assert [part[0] for part in parts if "```text" not in part] == ["A", "F"]
 
 
 def test_the_points_and_the_kinds():
-    """Fourteen questions make 59 points after the sessions, and seven make 31 after the rest."""
-    assert [exam.points for exam in EXAMS] == [59, 31]
-    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [14, 7]
-    assert "The first test has 59 points and the second test has 31 points" in KEY.read_text(
+    """Fifteen questions make 67 points after the sessions, and seven make 31 after the rest."""
+    assert [exam.points for exam in EXAMS] == [67, 31]
+    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [15, 7]
+    assert "The first test has 67 points and the second test has 31 points" in KEY.read_text(
         "utf-8"
     )
     assert [
         {"predict" if not q.line else "find" if is_mistake(q) else "write" for q in part.questions}
         for part in PARTS
-    ] == [*WITHOUT_PROVE, {"predict", "find"}, *WITHOUT_PROVE]
+    ] == [*WITHOUT_PROVE, {"predict", "find"}, {"write"}, *WITHOUT_PROVE]
 
 
 def test_the_questions_of_the_three_sessions():
@@ -132,7 +132,7 @@ def test_the_report_names_the_line_to_change(outputs):
 
 
 def test_a_second_input_refutes_a_larger_learning_rate():
-    """A larger rate gives torch's number in question 18, but not for another weight."""
+    """A larger rate gives torch's number in question 19, but not for another weight."""
     question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")
     larger = shown(question).replace(question.wrong, "tx = optax.adamw(0.10099)")
     second = larger.replace("torch.tensor(1.0))", "torch.tensor(2.0))", 1)
@@ -143,6 +143,36 @@ def test_a_second_input_refutes_a_larger_learning_rate():
     assert outputs["first"] == "torch: 0.899\nJAX: 0.899\n"
     assert outputs["second"] == "torch: 1.898\nJAX: 1.89899\n"
     assert outputs["right"] == "torch: 1.898\nJAX: 1.898\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "raises"),
+    [
+        ("lax.stop_gradient(value(params, after))", "value(params, after)", False),
+        ('params["weight"].T', 'params["weight"]', True),
+        ("jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)", "params - 0.1 * grads", True),
+        (
+            "grads = jax.grad(mean_square)(params)",
+            "grads = jax.grad(mean_square)(lax.stop_gradient(params))",
+            None,  # it changes nothing
+        ),
+    ],
+)
+def test_a_wrong_answer_to_the_port_is_wrong(outputs, right, wrong, raises):
+    """It raises, prints other numbers, or stops nothing: then the target has to be stopped too."""
+    (question,) = [q for q in WITH_LINE if name(q) == "port_of_a_step"]
+    program = programs()["port_of_a_step"]
+    assert len(question.line.splitlines()) in range(8, 13) and program.count(right) == 1
+    changed = program.replace(right, wrong)
+    if raises:
+        with pytest.raises(Exception, match=r"contracting dimensions|unsupported operand"):
+            exec(compile(changed, "port", "exec"), {})
+    elif raises is None:
+        assert printed({"port": changed})["port"] == outputs["port_of_a_step"]
+    else:
+        torch, jax = printed({"port": changed})["port"].splitlines()
+        assert torch == outputs["port_of_a_step"].splitlines()[0]
+        assert torch.removeprefix("torch: ") != jax.removeprefix("JAX: ")
 
 
 def test_the_line_to_find_occurs_once():

@@ -22,11 +22,13 @@ from parity_tests.notebook.course import (
     OPEN_SESSION,
     PREDICTIONS,
     answer,
+    discussion,
     gradients,
     network,
     open_exercise,
     section,
 )
+from parity_tests.notebook.sessions import LESSONS
 from parity_tests.notebook.worksheet import open_exercises
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.program import jax_program, torch_program
@@ -105,14 +107,15 @@ def test_the_first_sentence_of_an_answer_is_true():
     right = {one.setting: one.right for of in PREDICTIONS.values() for one in of}
     plain, hooked, detached = (gradients(name) for name in ("", "hook", "detach"))
 
-    for one in itertools.chain(*PREDICTIONS.values()):
-        assert f"- **Answer.** {one.right[:20]}" in section(), one.setting
+    for session, questions in PREDICTIONS.items():
+        for one in questions:
+            assert f"- **Answer.** {one.right[:20]}" in section(session), one.setting
     assert right["hook"].startswith("Only `W1.grad`: it is half of `{W1}`")
     for of_plain, of_hooked in zip(plain, hooked, strict=True):
         half = 0.5 * np.array(of_plain["W1.grad"])
         assert np.array_equal(half, of_hooked["W1.grad"])
         assert of_plain["W2.grad"] == of_hooked["W2.grad"]
-    assert "half of `[[12.0, 0.0], [24.0, 0.0]]`" in section()
+    assert "half of `[[12.0, 0.0], [24.0, 0.0]]`" in section(2)
     assert [str(side["W1.grad"]) for side in detached] == ["None", "[[0.0, 0.0], [0.0, 0.0]]"]
     assert [side["W2.grad"] for side in detached] == [side["W2.grad"] for side in plain]
     assert (
@@ -134,13 +137,15 @@ def test_the_slopes_of_the_discussion_are_those_of_jax():
     assert "JAX gives 1/4 for it, where one `maximum` has 1/2" in DISCUSSIONS[2]
 
 
-def test_the_section_has_three_sessions():
-    """The section has a heading for each session, with its questions and discussion."""
-    text = section()
+@pytest.mark.parametrize("session", PREDICTIONS)
+def test_a_session_has_its_questions_and_its_discussion(session):
+    """The network of the stepper stands above the questions, each with a wrong answer."""
+    text = section(session)
+    count = len(PREDICTIONS[session])
 
-    assert re.findall(r"^### Session (\d)$", text, re.MULTILINE) == ["1", "2", "3"]
-    assert text.count("**Discuss.**") == 3 and text.count("- **Expect** “") == 6
-    assert text.index(network()) < text.index("### Session 1")
+    assert text.count("**Predict.**") == text.count("- **Expect** “") == count
+    assert bool(text) == bool(count) == (network() in text.partition("**Predict.**")[0])
+    assert discussion(session).count("## Discuss\n") == 1
 
 
 def test_the_questions_have_the_lines_of_the_stepper():
@@ -160,7 +165,7 @@ def test_a_section_at_which_a_run_ends_is_in_the_notebook():
     """The heading that ends the part for the session begins a section of the notebook."""
     ends = re.findall(r'/notebooks/(\w+)\.ipynb\), up to "([^"]+)"', COURSE)
 
-    assert [name for name, _ in ends] == ["grad_modes", "none_or_zero"]
+    assert dict(ends) == {one.notebook: one.home for one in LESSONS if one.home}
     for name, title in ends:
         script = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
         assert len(re.findall(rf"^# ## {re.escape(title)}", script, re.MULTILINE)) == 1
@@ -247,5 +252,5 @@ def test_prove_says_of_a_mistake_what_the_notes_state(mistake, tmp_path):
 def test_the_open_exercise_has_notes():
     """The session with an open exercise has notes, with a row for each mistake."""
     assert [number for number in PREDICTIONS if open_exercises(number)] == [OPEN_SESSION]
-    text = section().partition(f"### Session {OPEN_SESSION}")[2]
+    text = discussion(OPEN_SESSION)
     assert open_exercise() in text and all(f"| `{one.wrong}` |" in text for one in MISTAKES)

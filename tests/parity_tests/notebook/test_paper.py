@@ -33,7 +33,7 @@ def test_a_page_is_one_offline_file(name):
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("worksheet", 8), ("one_lesson_handout", 4), ("assessment", 11), ("assessment_key", 7)],
+    [("worksheet", 8), ("one_lesson_handout", 4), ("assessment", 12), ("assessment_key", 8)],
 )
 def test_a_page_is_printed_on_upright_pages(browser, name, count):
     """A sheet of the worksheet has two pages, and the note for teachers is not printed."""

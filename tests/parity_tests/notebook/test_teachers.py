@@ -10,13 +10,16 @@ from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import exercises
 from parity_tests.notebook.questions import QUESTIONS as ASKED
 from parity_tests.notebook.right_answers import ANSWERS
+from parity_tests.notebook.sessions import COURSE, LESSONS
 from parity_tests.notebook.teachers import (
-    PATH,
+    DOCS,
+    SECOND_TEST,
     contents,
     model_answers,
     notebooks,
-    page,
+    pages,
     practice,
+    session_file,
     spaced,
 )
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS
@@ -24,17 +27,18 @@ from tests._helpers import has_page_release
 
 
 SHOWN = [entry for path in notebooks() for entry in practice(json.loads(path.read_text("utf-8")))]
-PAGE = PATH.read_text(encoding="utf-8")
+FILES = {path.name: path.read_text("utf-8") for path in sorted(DOCS.glob("teachers*.md"))}
+PAGE = "".join(FILES.values())
 WITH_OUTPUT = re.compile(r"```python\n(.*?)\n```\n\nIt prints:\n\n```text\n(.*?)\n```", re.DOTALL)
 OUTPUTS = dict(WITH_OUTPUT.findall(PAGE))
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?")
 
 
-def test_the_page_is_current():
-    """The committed page is what `make pages` writes, given what the model answers print."""
+def test_the_pages_are_current():
+    """The committed pages are what `make pages` writes, given what the model answers print."""
     outputs = {name: OUTPUTS.get(code, "") for name, code in model_answers().items()}
 
-    assert page(outputs) == PAGE, "run `make pages`"
+    assert pages(outputs) == FILES, "run `make pages`"
 
 
 @pytest.mark.slow  # it runs all model answers; the tests of `plain_session` are quick
@@ -95,17 +99,47 @@ def test_a_model_answer_is_the_one_that_the_suite_runs():
     outputs = dict.fromkeys(exercises(), "")
 
     assert "    momentum = 0.9 * momentum + jax.grad(lambda w: w**2)(param)\n" in code
-    text = page({**outputs, "optim/momentum_by_hand": "0.1 0.2\n"})
+    text = pages({**outputs, "optim/momentum_by_hand": "0.1 0.2\n"})["teachers_notebooks.md"]
     assert f"```python\n{code}\n```\n\nIt prints:\n\n```text\n0.1 0.2\n```\n" in text
 
 
-def test_the_page_begins_with_a_list_of_its_sections():
-    """Each section has a link to its anchor, above the first section."""
-    head, _, rest = PAGE.partition("\n## ")
+def test_the_first_page_is_short_and_leads_to_the_others():
+    """It links to a page for each session, and to those for the further notebooks."""
+    first = FILES["teachers.md"]
+    linked = re.findall(r"^- \[.+\]\((teachers_\w+\.md)\)$", first, re.MULTILINE)
 
-    assert head.count("\n- [") == rest.count("\n## ") + 1
-    assert "- [Hooks: observing and changing a gradient during the backward pass]" in head
-    assert "(#where-gradients-stop-detach-no_grad-inference_mode)\n" in head
+    assert set(linked) == set(FILES) - {"teachers.md"}
+    assert len(first.splitlines()) <= 50 and "**Exercise.**" not in first
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_session_has_a_page_that_begins_with_what_to_prepare(number):
+    """Its parts are in the order of the session, with the notebook that the session runs."""
+    text = FILES[session_file(number)]
+    titles = re.findall(r"^## \[?(.+?)(?:\]\(.*)?$", text, re.MULTILINE)
+
+    assert titles[0] == f"Prepare session {number}" and titles[-1] == "Discuss"
+    assert (titles[1] == "Predict, on the stepper") == (number < 3)
+    lesson = next(one for one in LESSONS if one.session == number)
+    assert f"](../notebooks/{lesson.notebook}.ipynb)\n\n**" in text
+
+
+def test_every_notebook_is_on_one_page():
+    """The second test's notebooks are those of the course, and each notebook has one section."""
+    sections = re.findall(r"^## \[.+\]\(\.\./notebooks/(\w+)\.ipynb\)$", PAGE, re.MULTILINE)
+    row = re.search(r"^\| the second test \| (.+) \|$", COURSE.read_text("utf-8"), re.MULTILINE)
+
+    assert sorted(sections) == sorted(path.stem for path in notebooks())
+    assert row and re.findall(r"/(\w+)\.ipynb", row[1]) == list(SECOND_TEST)
+
+
+def test_a_page_of_notebooks_begins_with_a_list_of_its_sections():
+    """Each section has a link to its anchor, above the first section."""
+    for name in ("teachers_second_test.md", "teachers_notebooks.md"):
+        head, _, rest = FILES[name].partition("\n## ")
+        assert head.count("\n- [") == rest.count("\n## ") + 1
+    head = FILES["teachers_second_test.md"].partition("\n## ")[0]
+    assert "(#hooks-observing-and-changing-a-gradient-during-the-backward-pass)\n" in head
     assert contents("## [A `b`, c](d.ipynb)\n### e\n## F-g\n") == (
         "- [A `b`, c](#a-b-c)\n- [F-g](#f-g)\n"
     )
@@ -121,7 +155,7 @@ def test_functions_have_two_blank_lines_around_them():
 
 def test_a_zero_has_no_sign_and_a_dash_is_explained():
     """The sign of a zero says nothing here, and the page says what a dash and a path stand for."""
-    head = " ".join(PAGE.partition("\n## ")[0].split())
+    head = " ".join(FILES["teachers.md"].split())
 
     assert "`[0, 0, 0]`" in PAGE and not re.search(r"^- \*\*Computed.*[\[ `]-0[\], `]", PAGE, re.M)
     assert "torch –, JAX `12`" in PAGE and "A dash (–) means" in head

@@ -6,10 +6,9 @@ import re
 import pytest
 
 from parity_tests.notebook import course
+from parity_tests.notebook.sessions import COURSE, LESSONS
 from parity_tests.notebook.teachers import FOLDER, practice
 from parity_tests.notebook.worksheet import (
-    COURSE,
-    LESSONS,
     PATH,
     entries,
     how_to_print,

@@ -262,13 +262,13 @@ def test_notebooks_are_in_the_order_of_their_readme(checkout):
 def test_the_links_of_a_notebook_are_adapted(checkout):
     """A notebook on the site links to other notebooks and the index; other links become text."""
     text = "[n](n.ipynb) [r](README.md) [s](n.py) [w](https://x.org) [h](#h) [gone](gone.ipynb)"
-    page = "[c](../docs/course.md)"
+    page = "[c](../docs/course.md) [part](../docs/course.md#part)"
     (checkout / "n.py").write_text("")
     (checkout / "n.ipynb").write_text(_book(("markdown", text + page), ("code", "x = a[0](n.py)")))
     prose, code = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
 
     adapted = text.replace("README.md", "index.md").replace("[s](n.py)", "s")
-    assert prose["source"] == f"{adapted}[c](../course.md)"
+    assert prose["source"] == f"{adapted}[c](../course.md) [part](../course.md#part)"
     assert code["source"] == "x = a[0](n.py)"
 
 

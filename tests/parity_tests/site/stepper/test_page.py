@@ -348,3 +348,46 @@ def test_the_questions_are_linked_at_the_top(open_page):
     tab.close()
 
     assert box and 0 <= box["y"] < 844 and place == "#hook&step=3"
+
+
+def test_the_cotangent_of_a_weight_is_in_the_column_of_cotangents(open_page):
+    """In JAX it is there before `vjp` returns; in torch it arrives at a node."""
+    tab = open_page("in_place&step=12")
+    cells = tab.evaluate(
+        "() => panes.map((pane) => [...pane.querySelectorAll('.arrived')]"
+        ".map((x) => x.closest('.cell').classList[1]))"
+    )
+    tab.close()
+
+    assert set(cells[1]) == {"gradient"} and set(cells[0]) <= {"kept"}
+
+
+@pytest.mark.parametrize(
+    ("step", "torch", "jax"),
+    [
+        (8, ["first call: running", "second call"], ["first call: running", "second call"]),
+        (16, ["first call", "second call: running"], ["first call", "second call: running"]),
+        (17, ["first call", "second call: raises"], ["first call", "second call: running"]),
+    ],
+)
+def test_the_line_of_a_running_call_is_marked(open_page, step, torch, jax):
+    """Of two lines with the same text, one is running, and one is where torch raises."""
+    tab = open_page(f"second_backward&step={step}")
+    marks = tab.evaluate(
+        "() => panes.map((pane) => [...pane.querySelectorAll('.call')].map((x) => x.textContent))"
+    )
+    tab.close()
+
+    assert marks == [torch, jax]
+
+
+def test_a_call_that_has_returned_is_not_marked(open_page):
+    """A program with one call has a mark only while it runs."""
+    tab = open_page("step=Infinity")
+    marks = {}
+    for key in ("Home", "End"):
+        tab.keyboard.press(key)
+        marks[key] = tab.eval_on_selector_all(".call", "nodes => nodes.length")
+    tab.close()
+
+    assert marks == {"Home": 0, "End": 0}
