@@ -55,7 +55,7 @@ def grad(site: CallSite) -> Value:
     site.scope.emit(syntax.function(label, names, body))
     code = _gradient(label, names, output, cotangent, summed=summed)
     if not given.get("create_graph", Folded(False)).real:
-        code = syntax.call("lax.stop_gradient", code)
+        code = syntax.stopped(code)
     parts: list[Value] = [Tensor(x, syntax.item(code, n)) for n, x in enumerate(reals)]
     return Items(tuple, code, parts)
 

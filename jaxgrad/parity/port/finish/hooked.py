@@ -9,15 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from jaxgrad import functional
 from jaxgrad.parity.port.ir import Param
 from jaxgrad.parity.port.source import param_paths, syntax
-from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
+from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression, on_statement
 from jaxgrad.parity.port.source.written import Written
-
-
-HOOK = "jaxgrad.hook"
 
 
 def with_hooked_names(functions: Sequence[Written]) -> list[Written]:
@@ -32,11 +30,11 @@ def _name_hooked(function: ast.FunctionDef) -> None:
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     taken |= {a.arg for a in function.args.args}
     for number, statement in enumerate(function.body):
-        code = _hooked(statement)
-        if code is None:
+        if not _is_hooked(statement):
             continue
+        code = statement.value
         param = param_paths.of(_innermost(code))
-        others = [n for n, s in enumerate(function.body) if n != number and _hooked(s) is None]
+        others = [n for n, s in enumerate(function.body) if n != number and not _is_hooked(s)]
         if any(_reads_around(function.body[n], param) for n in others):
             continue
         name = syntax.unique("_".join(map(str, param.path)), taken)
@@ -48,19 +46,9 @@ def _name_hooked(function: ast.FunctionDef) -> None:
         function.body[number] = new
 
 
-def _hooked(statement: ast.stmt) -> ast.Call | None:
-    """Return the call in `p = {**p, "a": jaxgrad.hook(p["a"], f)}`, or None."""
-    code = param_paths.new_params(statement)
-    while isinstance(code, ast.Dict | ast.List):
-        code = code.values[-1] if isinstance(code, ast.Dict) else _element(code)
-    if not isinstance(code, ast.Call) or syntax.text(code.func) != HOOK:
-        return None
-    return code if param_paths.of(_innermost(code)).path else None
-
-
-def _element(code: ast.List) -> ast.expr:
-    """Return the new element of `[*p[:2], x, *p[3:]]`."""
-    return next(x for x in code.elts if not isinstance(x, ast.Starred))
+def _is_hooked(statement: ast.stmt) -> TypeGuard[ast.Assign]:
+    update = on_statement(statement).update
+    return update is not None and update.hooked
 
 
 def _innermost(code: ast.expr) -> ast.expr:

@@ -11,6 +11,7 @@ from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unrol
 from jaxgrad.parity.port.merging.differences import constants
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.kinds_of_values import Folded
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
@@ -103,7 +104,7 @@ def _write_loop(
     body = carried.with_variables(bodies[0], changed, scope)
     alike = all(_same(body, other) for other in bodies[1:]) and not broken
     repeats = len(bodies) > 1 or (not first.fixed and not changed)
-    updated = [u for s in body if (u := on_statement(s).updates)]
+    updated = [x for s in body for x in syntax.updated(s) if x != PARAMS]
     collected = _collected(first) if updated else None
     alike &= not updated or collected is not None
     if alike and first.iterable is not None and repeats:

@@ -11,6 +11,7 @@ from torch import nn
 
 from jaxgrad.parity.port.calls.hooks import as_lambda
 from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
@@ -175,7 +176,6 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
                 if function is not None:
                     code = syntax.call("jaxgrad.hook", code, function)
         if code is not place:
-            keys = param_paths.keys_of(path)
-            new = param_paths.replaced(keys, param_paths.params(), code, present=True)
-            statements += [*body, param_paths.assigned(new)]
+            statements += [*body, ast.Assign([syntax.as_target(place)], code)]
+            on_statement(statements[-1]).update = UpdateBuffer(hooked=True)
     return statements

@@ -13,7 +13,8 @@ from typing import Any, TypeGuard
 import numpy as np
 import torch
 
-from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad.parity.port.ir import Stop
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 
 
@@ -54,6 +55,20 @@ def call_written(function: str, *args: ast.expr) -> ast.Call:
 def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
     """Return whether a node is the name of a function of the port, not of a local variable."""
     return isinstance(node, ast.Name) and on_expression(node).written
+
+
+def stopped(code: ast.expr) -> ast.Call:
+    """Return a value through which no gradient goes."""
+    node = call("lax.stop_gradient", code)
+    on_expression(node).stop = Stop()
+    return node
+
+
+def inside_stop(code: ast.AST | None) -> ast.expr | None:
+    """Return the value that an expression stops the gradient of, or None for another expression."""
+    if isinstance(code, ast.Call) and on_expression(code).stop is not None:
+        return code.args[0]
+    return None
 
 
 def rename_written(node: ast.AST, names: Mapping[str, str]) -> None:
@@ -143,7 +158,8 @@ class _Substitute(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id not in self.parts or is_written(node):
             return node
-        return copy.deepcopy(self.parts[node.id])
+        part = self.parts[node.id]
+        return as_target(part) if isinstance(node.ctx, ast.Store) else copy.deepcopy(part)
 
 
 def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:
@@ -217,10 +233,36 @@ def names_in(node: ast.AST) -> list[str]:
 
 
 def assigned(node: ast.AST) -> set[str]:
-    """Return the names that a function or a statement assigns."""
-    return {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    """Return the names that a function or a statement assigns, or gives new parts as params."""
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in names if isinstance(n.ctx, ast.Store)} | updated(node)
+
+
+def updated(node: ast.AST) -> set[str]:
+    """Return the variables of params that a function or a statement updates."""
+    return {root(place) for n in ast.walk(node) if (place := update_place(n)) is not None}
+
+
+def update_place(node: ast.AST) -> ast.expr | None:
+    """Return the part of the params that a statement updates, or None for another node."""
+    if not isinstance(node, ast.Assign) or on_statement(node).update is None:
+        return None
+    target = node.targets[0]
+    return target.elts[-1] if isinstance(target, ast.Tuple) else target
+
+
+def as_target(place: ast.expr) -> ast.expr:
+    """Return a variable, an element or an attribute as the target of an assignment."""
+    new = copy.deepcopy(place)
+    new.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
+    return new
+
+
+def root(code: ast.expr) -> str:
+    """Return the variable that an expression is a part of, or "" if it is a part of a call."""
+    while isinstance(code, ast.Subscript | ast.Attribute):
+        code = code.value
+    return code.id if isinstance(code, ast.Name) else ""
 
 
 def nonlocals(node: ast.AST) -> set[str]:

@@ -92,13 +92,11 @@ class Store:
 
     Attributes:
         place: The expression of the parameter or buffer.
-        new: The expression of its new value.
-        statement: The statement that puts the value there, or None if it is part of another one.
+        statement: The statement that puts the value there.
     """
 
     place: ast.expr
-    new: ast.expr
-    statement: ast.stmt | None
+    statement: ast.Assign
 
 
 @dataclasses.dataclass(eq=False)
