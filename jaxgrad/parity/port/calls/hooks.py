@@ -118,11 +118,10 @@ def with_named_constants(code: ast.expr, function: Value, scope: Scope) -> ast.e
 
 def _is_array_of(node: ast.AST, value: Any) -> TypeGuard[ast.Call]:
     """Return whether a node is `jnp.array(...)` with the elements of a tensor."""
-    if not isinstance(node, ast.Call) or not isinstance(value, torch.Tensor):
+    if not isinstance(value, torch.Tensor) or syntax.called(node) != "jnp.array":
         return False
-    if syntax.text(node.func) != "jnp.array" or not node.args:
-        return False
-    return syntax.same(node.args[0], syntax.literal(value.tolist()))
+    array = syntax.literal(value.tolist())
+    return isinstance(node, ast.Call) and syntax.same(node.args[:1], [array])
 
 
 def traced(

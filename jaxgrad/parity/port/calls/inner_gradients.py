@@ -72,9 +72,8 @@ def _is_ones(cotangent: Value, output: Value) -> bool:
         return False
     if cotangent.real is None:
         return True
-    code = cotangent.code
-    label = syntax.text(code.func) if isinstance(code, ast.Call) else ""
-    return label in ("jnp.ones_like", "jnp.ones") and cotangent.real.shape == output.real.shape
+    are_ones = syntax.called(cotangent.code) in ("jnp.ones_like", "jnp.ones")
+    return are_ones and cotangent.real.shape == output.real.shape
 
 
 def _gradient(

@@ -7,11 +7,9 @@ reads it. Where the function itself is the only reader, a variable does.
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from jaxgrad import functional
 from jaxgrad.parity.port.ir import Param
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression, on_statement
@@ -80,9 +78,8 @@ def _whole_part(code: ast.expr) -> Param:
 
 def _whole(node: ast.AST) -> list[ast.keyword]:
     """Return `**p["linear"]` of a call of `F` that takes each tensor of a module by its name."""
-    if not isinstance(node, ast.Call) or not syntax.text(node.func).startswith("F."):
-        return []
-    return [k for k in node.keywords if on_expression(k).tensors is not None]
+    keywords = node.keywords if isinstance(node, ast.Call) and syntax.operator(node) else []
+    return [k for k in keywords if on_expression(k).tensors is not None]
 
 
 class _Named(ast.NodeTransformer):
@@ -108,8 +105,7 @@ class _Named(ast.NodeTransformer):
 
 def _pass_each(call: ast.Call, base: ast.expr, tensors: frozenset[str]) -> None:
     """Pass the tensors of a module one by one, by position as long as none is left out."""
-    function = getattr(functional, syntax.text(call.func).removeprefix("F."))
-    names = list(inspect.signature(function).parameters)
+    names = list(syntax.parameters_of(call))
     named: list[ast.keyword] = []
     for name in (n for n in names if n in tensors):
         if name == names[len(call.args)]:

@@ -47,7 +47,7 @@ def _with_known_parts(body: list[ast.stmt]) -> None:
 
 def _size_of_parts(code: ast.expr) -> ast.expr | None:
     """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`."""
-    if not isinstance(code, ast.Call) or syntax.text(code.func) != "jnp.split":
+    if not isinstance(code, ast.Call) or syntax.called(code) != "jnp.split":
         return None
     match = re.match(r"list\(range\((\w+), .*, \1\)\)$", syntax.text(code.args[1]))
     return code.args[1].args[0].args[0] if match else None  # pyright: ignore[reportAttributeAccessIssue]
@@ -77,11 +77,10 @@ class _One(ast.NodeTransformer):
 
 def _is_of_one(code: ast.expr) -> bool:
     """Return whether an expression is `jax.grad(f, (0,))(x)`."""
-    if not isinstance(code, ast.Call) or not isinstance(code.func, ast.Call):
-        return False
-    inner = code.func
-    is_grad = syntax.text(inner.func) == "jax.grad" and len(inner.args) == 2
-    return is_grad and not inner.keywords and syntax.text(inner.args[1]) == "(0,)"
+    match code:
+        case ast.Call(ast.Call(args=[_, ast.Tuple([ast.Constant(0)])], keywords=[]) as inner):
+            return syntax.called(inner) == "jax.grad"
+    return False
 
 
 def _of_array(code: Any) -> ast.Call:
@@ -123,7 +122,7 @@ def with_features_read(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with norms that read the number of features from an array."""
     for written in functions:
         for node in ast.walk(written.node):
-            if isinstance(node, ast.Call) and syntax.text(node.func) in _NORMS:
+            if isinstance(node, ast.Call) and syntax.called(node) in _NORMS:
                 _read_features(node)
     return list(functions)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxgrad import functional
 from jaxgrad.parity.port.ir import Param, UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
@@ -146,7 +144,7 @@ class _Read(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         whole = [k for k in node.keywords if self._is_alone(k)]
-        if not whole or _parameter(node) != self.leaf:
+        if not whole or self.leaf not in list(syntax.parameters_of(node))[len(node.args) :][:1]:
             return node
         node.keywords.remove(whole[0])
         node.args.append(param_paths.reach(self.first))
@@ -156,13 +154,6 @@ class _Read(ast.NodeTransformer):
         """Return whether a keyword passes the params of a module that has the leaf alone."""
         alone = on_expression(keyword).tensors == {self.leaf}
         return alone and param_paths.of(keyword.value).at(self.leaf) == self.alias
-
-
-def _parameter(call: ast.Call) -> str:
-    """Return the parameter that the next argument of a call has by its position."""
-    function = getattr(functional, syntax.text(call.func).removeprefix("F."), None)
-    names = list(inspect.signature(function).parameters)[len(call.args) :] if function else []
-    return names[0] if names else ""
 
 
 def _parts(node: ast.AST) -> Iterator[Param]:

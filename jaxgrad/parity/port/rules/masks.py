@@ -73,7 +73,7 @@ def _call(code: ast.Call, scope: Scope, inner: Callable[[ast.expr], ast.expr]) -
     keywords = {k.arg or "": k.value for k in code.keywords}
     if not all(_is_known(x, scope) for x in keywords.values()):
         raise _Unknown
-    label = syntax.text(code.func)
+    label = syntax.called(code)
     name = label.removeprefix("jnp.").removeprefix("np.")  # numpy's own, for an earlier index
     like = name.removesuffix("_like")
     if name.endswith("_like") and like in _FILLED:

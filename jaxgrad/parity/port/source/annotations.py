@@ -69,10 +69,6 @@ class StatementAnnotations(_OfNode):
     # `finish/lines`; parts of this part do not get that name (`finish/part_names`).
     part: bool = False
 
-    # The same statement in the other of two copies of a function that are being merged. Set by
-    # `merging/variants`; `merging/merging` takes it away once it has compared the two.
-    counterpart: ast.stmt | None = None
-
 
 @dataclasses.dataclass(init=False, repr=False, eq=False)
 class ExpressionAnnotations(_OfNode):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import inspect
 import math
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 
+from jaxgrad import functional
 from jaxgrad.parity.port.ir import Stop
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.refusals import PortError
@@ -55,6 +57,30 @@ def call_written(function: str, *args: ast.expr) -> ast.Call:
 def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
     """Return whether a node is the name of a function of the port, not of a local variable."""
     return isinstance(node, ast.Name) and on_expression(node).written
+
+
+def called(code: ast.AST | None) -> str:
+    """Return `jnp.split` of a call of it, and "" of a call of another expression or other code."""
+    names: list[str] = []
+    function = code.func if isinstance(code, ast.Call) else None
+    while isinstance(function, ast.Attribute):
+        names.insert(0, function.attr)
+        function = function.value
+    return ".".join([function.id, *names]) if isinstance(function, ast.Name) else ""
+
+
+def operator(code: ast.AST | None) -> Callable[..., Any] | None:
+    """Return the function of `jaxgrad.functional` that a call calls, or None."""
+    match code:
+        case ast.Call(ast.Attribute(ast.Name("F"), name)):
+            return getattr(functional, name, None)
+    return None
+
+
+def parameters_of(code: ast.AST | None) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of the function of `jaxgrad.functional` that a call calls, by name."""
+    function = operator(code)
+    return {} if function is None else inspect.signature(function).parameters
 
 
 def stopped(code: ast.expr) -> ast.Call:
@@ -142,8 +168,18 @@ class _Brackets(ast.NodeTransformer):
         return node
 
 
-def same(left: ast.AST, right: ast.AST) -> bool:
-    return ast.dump(left) == ast.dump(right)
+def same(left: ast.AST | Sequence[ast.AST], right: ast.AST | Sequence[ast.AST]) -> bool:
+    """Return whether two trees, or two lists of trees, are written alike."""
+    if isinstance(left, ast.AST) and isinstance(right, ast.AST):
+        return ast.dump(left) == ast.dump(right)
+    if isinstance(left, ast.AST) or isinstance(right, ast.AST):
+        return False
+    return [ast.dump(x) for x in left] == [ast.dump(x) for x in right]
+
+
+def same_function(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
+    """Return whether two functions differ in their names alone."""
+    return same([left.args, *left.body], [right.args, *right.body])
 
 
 def substitute(node: Any, parts: Mapping[str, ast.expr]) -> Any:
@@ -160,6 +196,11 @@ class _Substitute(ast.NodeTransformer):
             return node
         part = self.parts[node.id]
         return as_target(part) if isinstance(node.ctx, ast.Store) else copy.deepcopy(part)
+
+
+def with_part(node: Any, part: ast.expr, new: ast.expr) -> Any:
+    """Return a copy of a node with one of its parts replaced."""
+    return copy.deepcopy(node, {id(part): new})
 
 
 def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:
