@@ -112,7 +112,7 @@ def with_named_constants(code: ast.expr, function: Value, scope: Scope) -> ast.e
         if found is not None:
             name = scope.fresh(port_name(label))
             scope.emit(ast.Assign([ast.Name(name, ast.Store())], found))
-            code = syntax.renamed_parts(code, {syntax.text(found): name})
+            code = syntax.renamed_parts(code, [(found, name)])
     return code
 
 

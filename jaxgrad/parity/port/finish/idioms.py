@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,10 +46,12 @@ def _with_known_parts(body: list[ast.stmt]) -> None:
 
 def _size_of_parts(code: ast.expr) -> ast.expr | None:
     """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`."""
-    if not isinstance(code, ast.Call) or syntax.called(code) != "jnp.split":
-        return None
-    match = re.match(r"list\(range\((\w+), .*, \1\)\)$", syntax.text(code.args[1]))
-    return code.args[1].args[0].args[0] if match else None  # pyright: ignore[reportAttributeAccessIssue]
+    if syntax.called(code) == "jnp.split":
+        match code:
+            case ast.Call(args=[_, ast.Call(ast.Name("list"), [ast.Call(args=[first, _, step])])]):
+                is_simple = isinstance(first, ast.Name | ast.Constant)
+                return first if is_simple and syntax.same(first, step) else None
+    return None
 
 
 def _times(number: int, size: ast.expr) -> ast.expr:
@@ -188,8 +189,9 @@ def _pass_in_both_modes(function: ast.FunctionDef) -> None:
 
 
 def _of_both(code: ast.expr, bound: set[str]) -> ast.expr:
-    if not isinstance(code, ast.IfExp) or syntax.text(code.test) != TRAINING:
+    if not isinstance(code, ast.IfExp) or not syntax.is_name(code.test, TRAINING):
         return code
-    parts = [x for x in (code.body, code.orelse) if syntax.text(x) != "None"]
+    none = syntax.constant(None)
+    parts = [x for x in (code.body, code.orelse) if not syntax.same(x, none)]
     only = parts[0] if len(parts) == 1 else None
     return only if isinstance(only, ast.Name) and only.id in bound else code

@@ -25,7 +25,7 @@ def _unpack(function: ast.FunctionDef) -> None:
         if not fields:
             continue
         record = statement.targets[0].id  # pyright: ignore[reportAttributeAccessIssue]
-        reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == record]
+        reads = [n for n in ast.walk(function) if syntax.is_name(n, record)]
         parts = [
             n for n in ast.walk(function)
             if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
@@ -65,7 +65,7 @@ class _Read(ast.NodeTransformer):
         self.record, self.variables = record, variables
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id == self.record:
+        if syntax.is_name(node.value, self.record):
             return syntax.name(self.variables[node.attr])
         self.generic_visit(node)
         return node

@@ -134,9 +134,9 @@ def _head(iterables: list[tuple[str, ast.expr]]) -> tuple[ast.expr, ast.expr]:
     codes = [code for _, code in iterables]
     if len(codes) == 1:
         return targets[0], codes[0]
-    if len(codes) == 2 and syntax.text(codes[0]).count(",") == 0:  # range(n)
-        if isinstance(codes[0], ast.Call) and len(codes[0].args) == 1:
-            return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
+    is_count = isinstance(codes[0], ast.Call) and len(codes[0].args) == 1  # range(n)
+    if len(codes) == 2 and is_count:
+        return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
     return ast.Tuple(targets, ast.Store()), syntax.call("zip", *codes)
 
 

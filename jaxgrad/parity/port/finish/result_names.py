@@ -62,7 +62,7 @@ def _label(code: ast.expr, variables: set[str]) -> str:
 
 
 def _is_self(code: ast.expr) -> bool:
-    return isinstance(code, ast.Name) and code.id == "self"
+    return syntax.is_name(code, "self")
 
 
 def _is_loss(code: ast.expr) -> bool:

@@ -170,7 +170,7 @@ def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]
         for later in rest:
             syntax.rename_variables(later, {result.id: new})
         result.id = new
-        if rest and _is_same_name(rest[0]):
+        if rest and syntax.is_itself(rest[0]):
             block.remove(rest[0])
 
 
@@ -180,11 +180,6 @@ def _until_assigned(name: str, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         if name in syntax.assigned(statement):
             break
         yield statement
-
-
-def _is_same_name(statement: ast.stmt) -> bool:
-    is_assign = isinstance(statement, ast.Assign)
-    return is_assign and syntax.text(statement.targets[0]) == syntax.text(statement.value)
 
 
 def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> str | None:

@@ -115,8 +115,7 @@ def _key(node: ast.AST, name: str) -> ast.expr:
     takers = [
         call
         for call in ast.walk(node)
-        if isinstance(call, ast.Call)
-        and any(isinstance(x, ast.Name) and x.id == name for x in _arguments(call))
+        if isinstance(call, ast.Call) and any(syntax.is_name(x, name) for x in _arguments(call))
     ]
     if takers and all(_has_mode(call) for call in takers):
         return ast.IfExp(syntax.dotted(f"self.{EVALUATES}"), syntax.constant(None), key)
@@ -160,7 +159,7 @@ class _Translate(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _is_mode(self, node: ast.expr) -> bool:
-        return self.root == "self" and isinstance(node, ast.Name) and node.id == TRAINING
+        return self.root == "self" and syntax.is_name(node, TRAINING)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         known = on_expression(node).part

@@ -59,14 +59,31 @@ def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and on_expression(node).written
 
 
-def called(code: ast.AST | None) -> str:
-    """Return `jnp.split` of a call of it, and "" of a call of another expression or other code."""
+def is_name(code: ast.AST | None, text: str) -> TypeGuard[ast.Name]:
+    """Return whether an expression is a certain name."""
+    return isinstance(code, ast.Name) and code.id == text
+
+
+def is_itself(statement: ast.stmt) -> bool:
+    """Return whether a statement is `x = x`."""
+    match statement:
+        case ast.Assign([ast.Name(target)], ast.Name(value)):
+            return target == value
+    return False
+
+
+def dotted_name(code: ast.AST | None) -> str:
+    """Return `jnp.split` for the attribute of a name, and "" for an expression that is none."""
     names: list[str] = []
-    function = code.func if isinstance(code, ast.Call) else None
-    while isinstance(function, ast.Attribute):
-        names.insert(0, function.attr)
-        function = function.value
-    return ".".join([function.id, *names]) if isinstance(function, ast.Name) else ""
+    while isinstance(code, ast.Attribute):
+        names.insert(0, code.attr)
+        code = code.value
+    return ".".join([code.id, *names]) if isinstance(code, ast.Name) else ""
+
+
+def called(code: ast.AST | None) -> str:
+    """Return `jnp.split` for a call of it, and "" for code that is not the call of a name."""
+    return dotted_name(code.func) if isinstance(code, ast.Call) else ""
 
 
 def operator(code: ast.AST | None) -> Callable[..., Any] | None:
@@ -253,19 +270,18 @@ def rename_variables(statement: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
     return statement
 
 
-def renamed_parts(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
-    """Return a copy of an expression with parts replaced by names: their text -> the name."""
+def renamed_parts(node: ast.expr, names: Sequence[tuple[ast.expr, str]]) -> ast.expr:
+    """Return a copy of an expression with a name in place of each part that is written alike."""
     return _RenameParts(names).visit(copy.deepcopy(node))
 
 
 class _RenameParts(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, names: Sequence[tuple[ast.expr, str]]) -> None:
         self.names = names
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.expr) and text(node) in self.names:
-            return name(self.names[text(node)])
-        return self.generic_visit(node)
+        new = next((new for part, new in self.names if same(part, node)), None)
+        return self.generic_visit(node) if new is None else name(new)
 
 
 def names_in(node: ast.AST) -> list[str]:

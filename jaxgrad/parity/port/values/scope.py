@@ -219,7 +219,7 @@ class Scope:
 
     def assign(self, name: str, code: ast.expr) -> ast.expr:
         """Emit `name = code` and return the name's expression."""
-        if not (isinstance(code, ast.Name) and code.id == name):
+        if not (syntax.is_name(code, name)):
             self.emit(ast.Assign([ast.Name(name, ast.Store())], code))
         return syntax.name(name)
 
