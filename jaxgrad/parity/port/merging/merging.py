@@ -119,6 +119,8 @@ def _branched(
         unified = variants.with_branches(base, other, test)
         if not _are_few(unified.holes) or variants.count(unified.template, test) > test.times:
             continue
+        if not variants.share(base, other, unified.template):
+            continue
         for written in functions:
             redirect(written.node, calls)
         both, single = variants.common_parameters(base, other)

@@ -116,6 +116,20 @@ def count(body: Sequence[ast.stmt], test: Test) -> int:
     return sum(syntax.same(x, code) for x in tests for code in codes)
 
 
+def share(left: Written, right: Written, body: Sequence[ast.stmt]) -> bool:
+    """Return whether copies that update their params have a statement in common.
+
+    With an `if` around all of them, the params would be updated and returned in both arms.
+    """
+
+    def number(statements: Sequence[ast.stmt]) -> int:
+        inner = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.stmt)]
+        return sum(not isinstance(n, ast.If) for n in inner)
+
+    total = number(left.node.body) + number(right.node.body)
+    return number(body) < total or not syntax.updated(left.node)
+
+
 def common_parameters(left: Written, right: Written) -> tuple[list[str], list[str]]:
     """Return the parameters that two copies share, and those that only one of them has."""
     mine, theirs = ([a.arg for a in w.node.args.args] for w in (left, right))

@@ -30,21 +30,20 @@ def features(p, x, *, training):
     """
     p = list(p)
     x, p[0] = conv_bn_relu(p[0], x, stride=2, padding=1, training=training)
-    x, p[1] = inverted_residual(p[1], x, use_res_connect=True, training=training)
-    x, p[2] = inverted_residual(p[2], x, use_res_connect=False, training=training)
-    x, p[3] = inverted_residual_3(p[3], x, training=training)
+    x, p[1] = short_inverted_residual(p[1], x, training=training)
+    x, p[2] = inverted_residual(
+        p[2], x, groups=24, use_res_connect=False, stride=2, training=training
+    )
+    x, p[3] = inverted_residual(p[3], x, groups=36, use_res_connect=True, training=training)
     x, p[4] = conv_bn_relu(p[4], x, training=training)
     return x, p
 
 
-def inverted_residual(p, x, *, use_res_connect, training):
-    """InvertedResidual (ports/mobilenet.py:0): x (N, 8, H, W) -> (N, C', H', W'), updated p."""
+def short_inverted_residual(p, x, *, training):
+    """InvertedResidual (ports/mobilenet.py:0): x (N, 8, H, W) -> (N, 8, H, W), updated p."""
     p = dict(p)
-    if use_res_connect:
-        conv_out, p["conv"] = short_inverted_residual_conv(p["conv"], x, training=training)
-        return x + conv_out, p
-    x, p["conv"] = inverted_residual_conv(p["conv"], x, groups=24, stride=2, training=training)
-    return x, p
+    conv_out, p["conv"] = short_inverted_residual_conv(p["conv"], x, training=training)
+    return x + conv_out, p
 
 
 def short_inverted_residual_conv(p, x, *, training):
@@ -56,11 +55,15 @@ def short_inverted_residual_conv(p, x, *, training):
     return x, p
 
 
-def inverted_residual_3(p, x, *, training):
-    """InvertedResidual (ports/mobilenet.py:0): x (N, 12, H, W) -> (N, 12, H, W), updated p."""
+def inverted_residual(p, x, *, groups, use_res_connect, stride=1, training):
+    """InvertedResidual (ports/mobilenet.py:0): x (N, C, H, W) -> (N, 12, H', W'), updated p."""
     p = dict(p)
-    conv_out, p["conv"] = inverted_residual_conv(p["conv"], x, groups=36, training=training)
-    return x + conv_out, p
+    conv_out, p["conv"] = inverted_residual_conv(
+        p["conv"], x, groups=groups, stride=stride, training=training
+    )
+    if use_res_connect:
+        return x + conv_out, p
+    return conv_out, p
 
 
 def inverted_residual_conv(p, x, *, groups, stride=1, training):
