@@ -102,7 +102,7 @@ def _write_loop(
         return False
     first, above = around[0], scope.comments_above(node.lineno)
     body = carried.with_variables(bodies[0], changed, scope)
-    alike = all(syntax.same(body, other) for other in bodies[1:]) and not broken
+    alike = _are_alike([body, *bodies[1:]]) and not broken
     repeats = len(bodies) > 1 or (not first.fixed and not changed)
     updated = [x for s in body for x in syntax.updated(s) if x != PARAMS]
     collected = _collected(first) if updated else None
@@ -129,6 +129,11 @@ def _write_loop(
     for name, value in scope.values.items():
         scope.values[name] = resolve(value, last.resolved)
     return False
+
+
+def _are_alike(bodies: list[list[ast.stmt]]) -> bool:
+    """Return whether every turn of a loop is written alike."""
+    return all(syntax.same(bodies[0], other) for other in bodies[1:])
 
 
 _Collected = tuple[ast.Subscript | ast.Name, ast.expr]
