@@ -254,7 +254,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "unlike_turns_merged",
         "unlike",
-        replaced(loop_statements, "_same", instead(lambda *_: True)),
+        replaced(loop_statements, "_are_alike", instead(lambda *_: True)),
     ),
     Fault("copies_merged", "constants", replaced(functions, "add", merging_copies)),
     Fault("arms_swapped", "branch", replaced(branches, "_cond", other_arms)),

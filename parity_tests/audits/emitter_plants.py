@@ -105,7 +105,7 @@ def reverse(code: Any) -> Any:
 
 
 def stop(code: ast.expr) -> ast.expr:
-    return syntax.call("lax.stop_gradient", code)
+    return syntax.stopped(code)
 
 
 def argument(code: Any) -> Any:

@@ -2,8 +2,9 @@
 
 A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
 the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Number`,
-the `Key` and the `Part` that an expression is, and `param_paths.of(code)` returns its `Param`.
-A loop whose number of iterations is a size carries its `Loop`.
+the `Key`, the `Stop` and the `Part` that an expression is, and `param_paths.of(code)` returns its
+`Param`. A statement carries its `UpdateBuffer`, and a loop whose number of iterations is a size
+its `Loop`.
 """
 
 from __future__ import annotations
@@ -129,6 +130,25 @@ class Param:
         """Return whether this is the other part, or a part of it."""
         start = self.path[: len(other.path)]
         return self.owner == other.owner and start == other.path
+
+
+@dataclasses.dataclass(frozen=True)
+class UpdateBuffer:
+    """A new value of a part of the params, as where torch changes a buffer in place.
+
+    The statement with this fact assigns the value to its place, such as `p["norm"]["mean"]`. A
+    printer lets it change a copy of the params, because those of the caller stay as they are.
+
+    Attributes:
+        hooked: Whether the value is the parameter that is in this place, with its hooks.
+    """
+
+    hooked: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Stop:
+    """A value through which no gradient goes: torch detaches it, or computes it in `no_grad`."""
 
 
 class How(enum.Enum):

@@ -92,7 +92,7 @@ def _from_numpy(site: CallSite) -> Value:
 def in_numpy(code: ast.expr) -> ast.expr:
     """Return an expression with numpy arrays as constants, because JAX would trace its own."""
     for node in ast.walk(code):
-        if isinstance(node, ast.Call) and syntax.text(node.func) == "jnp.array":
+        if isinstance(node, ast.Call) and syntax.called(node) == "jnp.array":
             node.func = syntax.dotted("np.array")
     return code
 

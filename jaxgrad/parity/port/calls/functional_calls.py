@@ -72,11 +72,8 @@ def _tensors(value: Value, site: CallSite) -> dict[str, Tensor]:
 
 
 def _is_stopped(value: Value) -> bool:
-    """Return whether a value is `lax.stop_gradient` of a tensor of the params."""
-    code = value.code
-    if not isinstance(code, ast.Call) or syntax.text(code.func) != "lax.stop_gradient":
-        return False
-    base = code.args[0]
+    """Return whether a value is a tensor of the params whose gradient is stopped."""
+    base = syntax.inside_stop(value.code)
     while isinstance(base, ast.Subscript):
         base = base.value
     return param_paths.is_params(base)
@@ -88,13 +85,12 @@ def _params(module: Module, tensors: Mapping[str, Tensor]) -> ast.expr:
     if {p for p, _ in module.real.named_parameters()} <= set(tensors) and all(
         _stops(x, path, base) for path, x in tensors.items()
     ):
-        return syntax.call("lax.stop_gradient", base)
+        return syntax.stopped(base)
     return _tree(module.real, base, {path: code_of(x) for path, x in tensors.items()})
 
 
 def _stops(tensor: Tensor, path: str, base: ast.expr) -> bool:
-    stopped = syntax.call("lax.stop_gradient", param_paths.reach(path, base))
-    return syntax.text(code_of(tensor)) == syntax.text(stopped)
+    return syntax.same(code_of(tensor), syntax.stopped(param_paths.reach(path, base)))
 
 
 def _tree(module: nn.Module, base: ast.expr, codes: Mapping[str, ast.expr]) -> ast.expr:

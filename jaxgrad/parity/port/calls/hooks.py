@@ -112,17 +112,16 @@ def with_named_constants(code: ast.expr, function: Value, scope: Scope) -> ast.e
         if found is not None:
             name = scope.fresh(port_name(label))
             scope.emit(ast.Assign([ast.Name(name, ast.Store())], found))
-            code = syntax.renamed_parts(code, {syntax.text(found): name})
+            code = syntax.renamed_parts(code, [(found, name)])
     return code
 
 
 def _is_array_of(node: ast.AST, value: Any) -> TypeGuard[ast.Call]:
     """Return whether a node is `jnp.array(...)` with the elements of a tensor."""
-    if not isinstance(node, ast.Call) or not isinstance(value, torch.Tensor):
+    if not isinstance(value, torch.Tensor) or syntax.called(node) != "jnp.array":
         return False
-    if syntax.text(node.func) != "jnp.array" or not node.args:
-        return False
-    return syntax.same(node.args[0], syntax.literal(value.tolist()))
+    array = syntax.literal(value.tolist())
+    return isinstance(node, ast.Call) and syntax.same(node.args[:1], [array])
 
 
 def traced(

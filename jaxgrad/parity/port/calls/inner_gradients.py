@@ -55,7 +55,7 @@ def grad(site: CallSite) -> Value:
     site.scope.emit(syntax.function(label, names, body))
     code = _gradient(label, names, output, cotangent, summed=summed)
     if not given.get("create_graph", Folded(False)).real:
-        code = syntax.call("lax.stop_gradient", code)
+        code = syntax.stopped(code)
     parts: list[Value] = [Tensor(x, syntax.item(code, n)) for n, x in enumerate(reals)]
     return Items(tuple, code, parts)
 
@@ -72,9 +72,8 @@ def _is_ones(cotangent: Value, output: Value) -> bool:
         return False
     if cotangent.real is None:
         return True
-    code = cotangent.code
-    label = syntax.text(code.func) if isinstance(code, ast.Call) else ""
-    return label in ("jnp.ones_like", "jnp.ones") and cotangent.real.shape == output.real.shape
+    are_ones = syntax.called(cotangent.code) in ("jnp.ones_like", "jnp.ones")
+    return are_ones and cotangent.real.shape == output.real.shape
 
 
 def _gradient(

@@ -215,7 +215,7 @@ def _outdate(changed: torch.Tensor, scope: Scope, keep: str, node: ast.AST) -> N
     variables = [(s, name, x) for s in scope.run.scopes for name, x in s.values.items()]
     attributes = [(s, n, x) for own in scope.run.stored.values() for n, (x, s) in own.items()]
     for other, name, value in (*variables, *attributes):
-        kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
+        kept = other is scope and syntax.is_name(value.code, keep)
         if not kept:
             _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
                   "changes in place; copy one of them first")  # fmt: skip

@@ -65,11 +65,12 @@ class Data(ast.NodeTransformer):
         self.real, self.scope, self.found = real, scope, False
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if syntax.text(node.func) == "lax.stop_gradient" and isinstance(node.args[0], ast.Name):
-            name = named(node.args[0].id, self.scope)
+        inner = syntax.inside_stop(node)
+        if isinstance(inner, ast.Name):
+            name = named(inner.id, self.scope)
             if name is not None and shares(self.scope.values[name].real, self.real):
                 self.found = True
-                return node.args[0]
+                return inner
         return self.generic_visit(node)
 
 

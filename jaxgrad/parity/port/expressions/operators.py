@@ -44,7 +44,8 @@ def _from_features(tensor: Tensor, number: Value, scope: Scope) -> Value:
             formula = number.formula or numbers.formula_of(number.real)
     if not isinstance(formula, ast.BinOp) or not isinstance(formula.left, ast.Constant):
         return number
-    if syntax.text(formula.right) not in ("0.5", "-0.5") or tensor.code is None:
+    is_root = numbers.is_literal(formula.right) and abs(numbers.value_of(formula.right)) == 0.5
+    if not is_root or tensor.code is None:
         return number
     features = formula.left.value
     known = {

@@ -17,29 +17,21 @@ def with_few_assignments(functions: Sequence[Written]) -> list[Written]:
             body = written.node.body
             kept = [
                 s for n, s in enumerate(body)
-                if not (_is_itself(s) or _is_overwritten(s, body[n + 1 :]))
+                if has_remarks(s) or not (syntax.is_itself(s) or _is_overwritten(s, body[n + 1 :]))
             ]  # fmt: skip
             written.node.body = _unpacked(kept)
     return list(functions)
 
 
-def _is_itself(statement: ast.stmt) -> bool:
-    """Return whether a name gets its own value: `x = x`."""
-    match statement:
-        case ast.Assign([ast.Name(target)], ast.Name(value)):
-            return target == value and not has_remarks(statement)
-    return False
-
-
 def _is_overwritten(statement: ast.stmt, after: Sequence[ast.stmt]) -> bool:
     """Return whether a name gets another value before anything reads this one: `h = x`."""
-    if not isinstance(statement, ast.Assign) or has_remarks(statement):
+    if not isinstance(statement, ast.Assign):
         return False
     (target,) = statement.targets
     if not isinstance(target, ast.Name) or not isinstance(statement.value, ast.Name | ast.Constant):
         return False
     for later in after:
-        names = [n for n in ast.walk(later) if isinstance(n, ast.Name) and n.id == target.id]
+        names = [n for n in ast.walk(later) if syntax.is_name(n, target.id)]
         if names:
             stored = all(isinstance(n.ctx, ast.Store) for n in names)
             return stored and isinstance(later, ast.Assign)
@@ -54,7 +46,7 @@ def _unpacked(body: list[ast.stmt]) -> list[ast.stmt]:
         name = _source(statement)
         if name and isinstance(before, ast.Assign) and isinstance(before.targets[0], ast.Tuple):
             parts = before.targets[0].elts
-            places = [n for n, x in enumerate(parts) if isinstance(x, ast.Name) and x.id == name]
+            places = [n for n, x in enumerate(parts) if syntax.is_name(x, name)]
             reads = [n for s in body for n in syntax.names_in(s) if n == name]
             if len(places) == 1 and len(reads) <= 2:
                 parts[places[0]] = statement.targets[0]  # pyright: ignore[reportAttributeAccessIssue]

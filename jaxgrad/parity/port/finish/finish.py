@@ -17,13 +17,13 @@ from jaxgrad.parity.port.finish.results import without_unread_results
 from jaxgrad.parity.port.finish.signatures import with_one_order
 from jaxgrad.parity.port.finish.stops import with_few_stops
 from jaxgrad.parity.port.finish.unused import without_unused_names
-from jaxgrad.parity.port.finish.updates import with_updates_in_place
+from jaxgrad.parity.port.finish.updates import with_copied_params
 from jaxgrad.parity.port.source.written import Written
 
 
 REWRITES = (
     with_hooked_names, without_unread_results, with_one_order, with_whole_params, with_loops,
-    with_few_stops, with_idioms, with_few_splits, with_unpacked_records, with_updates_in_place,
+    with_few_stops, with_idioms, with_few_splits, with_unpacked_records, with_copied_params,
     with_few_names, with_few_assignments, with_short_lines, with_few_names, without_unused_names,
     with_features_read,
 )  # fmt: skip

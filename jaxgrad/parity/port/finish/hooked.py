@@ -7,17 +7,13 @@ reads it. Where the function itself is the only reader, a variable does.
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Sequence
+from typing import TypeGuard
 
-from jaxgrad import functional
 from jaxgrad.parity.port.ir import Param
 from jaxgrad.parity.port.source import param_paths, syntax
-from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
+from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression, on_statement
 from jaxgrad.parity.port.source.written import Written
-
-
-HOOK = "jaxgrad.hook"
 
 
 def with_hooked_names(functions: Sequence[Written]) -> list[Written]:
@@ -32,11 +28,11 @@ def _name_hooked(function: ast.FunctionDef) -> None:
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     taken |= {a.arg for a in function.args.args}
     for number, statement in enumerate(function.body):
-        code = _hooked(statement)
-        if code is None:
+        if not _is_hooked(statement):
             continue
+        code = statement.value
         param = param_paths.of(_innermost(code))
-        others = [n for n, s in enumerate(function.body) if n != number and _hooked(s) is None]
+        others = [n for n, s in enumerate(function.body) if n != number and not _is_hooked(s)]
         if any(_reads_around(function.body[n], param) for n in others):
             continue
         name = syntax.unique("_".join(map(str, param.path)), taken)
@@ -48,19 +44,9 @@ def _name_hooked(function: ast.FunctionDef) -> None:
         function.body[number] = new
 
 
-def _hooked(statement: ast.stmt) -> ast.Call | None:
-    """Return the call in `p = {**p, "a": jaxgrad.hook(p["a"], f)}`, or None."""
-    code = param_paths.new_params(statement)
-    while isinstance(code, ast.Dict | ast.List):
-        code = code.values[-1] if isinstance(code, ast.Dict) else _element(code)
-    if not isinstance(code, ast.Call) or syntax.text(code.func) != HOOK:
-        return None
-    return code if param_paths.of(_innermost(code)).path else None
-
-
-def _element(code: ast.List) -> ast.expr:
-    """Return the new element of `[*p[:2], x, *p[3:]]`."""
-    return next(x for x in code.elts if not isinstance(x, ast.Starred))
+def _is_hooked(statement: ast.stmt) -> TypeGuard[ast.Assign]:
+    update = on_statement(statement).update
+    return update is not None and update.hooked
 
 
 def _innermost(code: ast.expr) -> ast.expr:
@@ -92,9 +78,8 @@ def _whole_part(code: ast.expr) -> Param:
 
 def _whole(node: ast.AST) -> list[ast.keyword]:
     """Return `**p["linear"]` of a call of `F` that takes each tensor of a module by its name."""
-    if not isinstance(node, ast.Call) or not syntax.text(node.func).startswith("F."):
-        return []
-    return [k for k in node.keywords if on_expression(k).tensors is not None]
+    keywords = node.keywords if isinstance(node, ast.Call) and syntax.operator(node) else []
+    return [k for k in keywords if on_expression(k).tensors is not None]
 
 
 class _Named(ast.NodeTransformer):
@@ -120,8 +105,7 @@ class _Named(ast.NodeTransformer):
 
 def _pass_each(call: ast.Call, base: ast.expr, tensors: frozenset[str]) -> None:
     """Pass the tensors of a module one by one, by position as long as none is left out."""
-    function = getattr(functional, syntax.text(call.func).removeprefix("F."))
-    names = list(inspect.signature(function).parameters)
+    names = list(syntax.parameters_of(call))
     named: list[ast.keyword] = []
     for name in (n for n in names if n in tensors):
         if name == names[len(call.args)]:

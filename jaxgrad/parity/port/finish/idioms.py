@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,10 +46,12 @@ def _with_known_parts(body: list[ast.stmt]) -> None:
 
 def _size_of_parts(code: ast.expr) -> ast.expr | None:
     """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`."""
-    if not isinstance(code, ast.Call) or syntax.text(code.func) != "jnp.split":
-        return None
-    match = re.match(r"list\(range\((\w+), .*, \1\)\)$", syntax.text(code.args[1]))
-    return code.args[1].args[0].args[0] if match else None  # pyright: ignore[reportAttributeAccessIssue]
+    if syntax.called(code) == "jnp.split":
+        match code:
+            case ast.Call(args=[_, ast.Call(ast.Name("list"), [ast.Call(args=[first, _, step])])]):
+                is_simple = isinstance(first, ast.Name | ast.Constant)
+                return first if is_simple and syntax.same(first, step) else None
+    return None
 
 
 def _times(number: int, size: ast.expr) -> ast.expr:
@@ -77,11 +78,10 @@ class _One(ast.NodeTransformer):
 
 def _is_of_one(code: ast.expr) -> bool:
     """Return whether an expression is `jax.grad(f, (0,))(x)`."""
-    if not isinstance(code, ast.Call) or not isinstance(code.func, ast.Call):
-        return False
-    inner = code.func
-    is_grad = syntax.text(inner.func) == "jax.grad" and len(inner.args) == 2
-    return is_grad and not inner.keywords and syntax.text(inner.args[1]) == "(0,)"
+    match code:
+        case ast.Call(ast.Call(args=[_, ast.Tuple([ast.Constant(0)])], keywords=[]) as inner):
+            return syntax.called(inner) == "jax.grad"
+    return False
 
 
 def _of_array(code: Any) -> ast.Call:
@@ -123,7 +123,7 @@ def with_features_read(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with norms that read the number of features from an array."""
     for written in functions:
         for node in ast.walk(written.node):
-            if isinstance(node, ast.Call) and syntax.text(node.func) in _NORMS:
+            if isinstance(node, ast.Call) and syntax.called(node) in _NORMS:
                 _read_features(node)
     return list(functions)
 
@@ -189,8 +189,9 @@ def _pass_in_both_modes(function: ast.FunctionDef) -> None:
 
 
 def _of_both(code: ast.expr, bound: set[str]) -> ast.expr:
-    if not isinstance(code, ast.IfExp) or syntax.text(code.test) != TRAINING:
+    if not isinstance(code, ast.IfExp) or not syntax.is_name(code.test, TRAINING):
         return code
-    parts = [x for x in (code.body, code.orelse) if syntax.text(x) != "None"]
+    none = syntax.constant(None)
+    parts = [x for x in (code.body, code.orelse) if not syntax.same(x, none)]
     only = parts[0] if len(parts) == 1 else None
     return only if isinstance(only, ast.Name) and only.id in bound else code

@@ -150,14 +150,14 @@ def _purpose(key: str, function: ast.FunctionDef) -> str:
     """Return the name of the module that a call with a key draws for: `self_attn`."""
     for node in ast.walk(function):
         if not isinstance(node, ast.Call) or not any(
-            isinstance(k.value, ast.Name) and k.value.id == key for k in node.keywords
+            syntax.is_name(k.value, key) for k in node.keywords
         ):
             continue
         own = syntax.is_written(node.func)
         part = node if own else next(iter(node.args), None)
         if isinstance(part, ast.Name):
             values = [s.value for s in ast.walk(function) if isinstance(s, ast.Assign)
-                      and syntax.text(s.targets[0]) == part.id]  # fmt: skip
+                      and syntax.is_name(s.targets[0], part.id)]  # fmt: skip
             part = values[0] if len(values) == 1 else None
         return syntax.params_key(part)
     return ""

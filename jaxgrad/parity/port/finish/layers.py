@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Sequence
 
-from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.written import Written
@@ -16,16 +14,15 @@ def with_whole_params(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with the params of one module passed together."""
     for written in functions:
         for node in ast.walk(written.node):
-            if isinstance(node, ast.Call) and syntax.text(node.func).startswith("F."):
+            if isinstance(node, ast.Call):
                 _pass_whole(node)
     return list(functions)
 
 
 def _pass_whole(call: ast.Call) -> None:
-    function = getattr(functional, syntax.text(call.func).removeprefix("F."), None)
-    if function is None or any(isinstance(a, ast.Starred) for a in call.args):
+    parameters = list(syntax.parameters_of(call).values())
+    if not parameters or any(isinstance(a, ast.Starred) for a in call.args):
         return
-    parameters = list(inspect.signature(function).parameters.values())
     start = len(call.args)
     while start and _is_own(call.args[start - 1], parameters[start - 1].name):
         start -= 1

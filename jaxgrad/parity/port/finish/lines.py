@@ -194,7 +194,7 @@ def _pair(
 ) -> tuple[ast.stmt, ast.stmt] | None:
     """Return a statement as two: the first one computes one of its parts."""
     marker = "_part_"
-    rest = _Replace(place, syntax.name(marker)).visit(copy.copy(statement))
+    rest = syntax.with_part(statement, place, syntax.name(marker))
     early = itertools.takewhile(lambda node: node is not place, syntax.in_order(statement))
     if draws.keys(place) and any(map(draws.is_key, early)):
         return None  # the draws would be in another order
@@ -204,7 +204,7 @@ def _pair(
         return None
     first = ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(place))
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if target is None or syntax.text(target) != name:
+    if not isinstance(target, ast.Name) or target.id != name:
         on_statement(first).part = True  # the name is that of the whole part
     second = syntax.substitute(rest, {marker: syntax.name(name)})
     on_statement(second).comments = ()
@@ -225,22 +225,3 @@ def _bare(statement: ast.stmt) -> ast.stmt:
 
 def _widest(pair: Sequence[ast.stmt], indent: int) -> int:
     return max(len(line) for s in pair for line in statement_lines(_bare(s), indent))
-
-
-class _Replace(ast.NodeTransformer):
-    def __init__(self, place: ast.expr, new: ast.expr) -> None:
-        self.place, self.new = place, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if node is self.place:
-            return self.new
-        fields = {}
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.AST):
-                fields[field] = self.visit(value)
-            elif isinstance(value, list):
-                fields[field] = [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
-        new = copy.copy(node)
-        for field, value in fields.items():
-            setattr(new, field, value)
-        return new

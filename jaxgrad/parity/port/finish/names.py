@@ -133,7 +133,7 @@ def _drop_numbers_of_arguments(function: ast.Lambda) -> None:
         new = _numbered(argument.arg)
         if new is not None and new not in {*names, *(a.arg for a in function.args.args)}:
             for node in ast.walk(function.body):
-                if isinstance(node, ast.Name) and node.id == argument.arg:
+                if syntax.is_name(node, argument.arg):
                     node.id = new
             argument.arg = new
 
@@ -187,7 +187,7 @@ def _has_siblings(name: str, statement: ast.stmt) -> bool:
 
 
 def _occurs(name: str, node: ast.AST) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return sum(syntax.is_name(n, name) for n in ast.walk(node))
 
 
 def _replace(statement: ast.stmt, old: str, new: str) -> None:
@@ -227,7 +227,7 @@ def _join_aliases(block: list[ast.stmt]) -> None:
         target, value = first.targets[0], first.value
         if not (isinstance(target, ast.Name) and isinstance(value, ast.Name)):
             continue
-        same = syntax.text(second.targets[0]) == target.id
+        same = syntax.is_name(second.targets[0], target.id)
         if same and not has_remarks(first) and not syntax.is_written(value):
             second.value = syntax.substitute(second.value, {target.id: value})
             del block[n]

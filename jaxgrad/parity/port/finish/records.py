@@ -6,7 +6,6 @@ import ast
 from collections.abc import Sequence
 from typing import Any, get_type_hints
 
-from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
@@ -26,7 +25,7 @@ def _unpack(function: ast.FunctionDef) -> None:
         if not fields:
             continue
         record = statement.targets[0].id  # pyright: ignore[reportAttributeAccessIssue]
-        reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == record]
+        reads = [n for n in ast.walk(function) if syntax.is_name(n, record)]
         parts = [
             n for n in ast.walk(function)
             if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
@@ -40,12 +39,9 @@ def _fields(statement: ast.stmt) -> tuple[str, ...]:
     """Return the fields of `result = F.batch_norm(...)`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return ()
-    call = statement.value
-    label = syntax.text(call.func) if isinstance(call, ast.Call) else ""
-    operator: Any = getattr(functional, label.removeprefix("F."), None)
-    if not label.startswith("F.") or operator is None:
-        return ()
-    return getattr(get_type_hints(operator).get("return"), "_fields", ())
+    operator = syntax.operator(statement.value)
+    result = None if operator is None else get_type_hints(operator).get("return")
+    return getattr(result, "_fields", ())
 
 
 def _assign_fields(
@@ -69,7 +65,7 @@ class _Read(ast.NodeTransformer):
         self.record, self.variables = record, variables
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id == self.record:
+        if syntax.is_name(node.value, self.record):
             return syntax.name(self.variables[node.attr])
         self.generic_visit(node)
         return node

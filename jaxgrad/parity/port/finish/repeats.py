@@ -26,6 +26,7 @@ from jaxgrad.parity.port.merging.differences import (
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import move_comments, on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.unify import literals, unify
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -133,40 +134,24 @@ def _head(iterables: list[tuple[str, ast.expr]]) -> tuple[ast.expr, ast.expr]:
     codes = [code for _, code in iterables]
     if len(codes) == 1:
         return targets[0], codes[0]
-    if len(codes) == 2 and syntax.text(codes[0]).count(",") == 0:  # range(n)
-        if isinstance(codes[0], ast.Call) and len(codes[0].args) == 1:
-            return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
+    is_count = isinstance(codes[0], ast.Call) and len(codes[0].args) == 1  # range(n)
+    if len(codes) == 2 and is_count:
+        return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
     return ast.Tuple(targets, ast.Store()), syntax.call("zip", *codes)
 
 
 def _varying(first: list[ast.stmt], others: list[list[ast.stmt]]) -> list[_Varying]:
     """Return the numbers in which turns differ."""
-    columns = [list(_numbers(ast.Module(turn, []))) for turn in (first, *others)]
+    unified = [unify(first, other, literals) for other in others]
+    inner = [n.slice for s in first for n in ast.walk(s) if isinstance(n, ast.Subscript)]
+    indices = {id(x) for x in inner if isinstance(x, ast.Constant)}
     found = []
-    for column in zip(*columns, strict=True):
-        values = tuple(numbers.value_of(node) for node, _ in column)
+    for column in zip(*(x.holes for x in unified if x is not None), strict=True):
+        node = column[0][0]
+        values = tuple(map(numbers.value_of, (node, *(own for _, own in column))))
         if len(set(values)) > 1:
-            node, place = column[0]
-            name = keyword_of(node) or ("" if place == INDEX else place)
-            found.append(_Varying(node, values, place == INDEX, name))
+            found.append(_Varying(node, values, id(node) in indices, keyword_of(node)))
     return found
-
-
-INDEX = "[]"
-
-
-def _numbers(node: ast.AST, place: str = "") -> Iterator[tuple[ast.expr, str]]:
-    """Yield the numbers of a tree, each with the keyword that it is passed for or as an index."""
-    if isinstance(node, ast.expr) and numbers.is_literal(node):
-        yield node, place
-        return
-    for field, inner in ast.iter_fields(node):
-        is_index = isinstance(node, ast.Subscript) and field == "slice"
-        is_index = is_index and isinstance(inner, ast.Constant)
-        keyword = (node.arg or "") if isinstance(node, ast.keyword) else ""
-        for child in inner if isinstance(inner, list) else [inner]:
-            if isinstance(child, ast.AST):
-                yield from _numbers(child, INDEX if is_index else keyword)
 
 
 def _labels(varying: list[_Varying], taken: set[str]) -> dict[tuple[Any, ...], str] | None:

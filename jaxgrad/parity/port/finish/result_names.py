@@ -62,12 +62,12 @@ def _label(code: ast.expr, variables: set[str]) -> str:
 
 
 def _is_self(code: ast.expr) -> bool:
-    return isinstance(code, ast.Name) and code.id == "self"
+    return syntax.is_name(code, "self")
 
 
 def _is_loss(code: ast.expr) -> bool:
     """Return whether an expression is a loss of `F`, or a sum of losses."""
     if isinstance(code, ast.BinOp) and isinstance(code.op, ast.Add):
         return _is_loss(code.left) or _is_loss(code.right)
-    label = syntax.text(code.func).rsplit(".", 1)[-1] if isinstance(code, ast.Call) else ""
+    label = syntax.called(code).rsplit(".", 1)[-1]
     return label.endswith("_loss") or "cross_entropy" in label

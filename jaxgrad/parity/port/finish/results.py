@@ -82,7 +82,7 @@ def _unpack(caller: Written, call: ast.Assign, names: Sequence[str]) -> None:
     target = call.targets[0]
     assert isinstance(target, ast.Name)
     nodes = list(ast.walk(caller.node))
-    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == target.id]
+    uses = [n for n in nodes if syntax.is_name(n, target.id)]
     parts = [
         n for n in nodes
         if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
@@ -110,7 +110,7 @@ class _Parts(ast.NodeTransformer):
         self.whole, self.names = whole, names
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id == self.whole:
+        if syntax.is_name(node.value, self.whole):
             return syntax.name(self.names[node.slice.value])  # pyright: ignore[reportAttributeAccessIssue]
         self.generic_visit(node)
         return node
@@ -154,5 +154,5 @@ def _assigned_calls(name: str, functions: Sequence[Written]) -> list[tuple[Writt
         for w in functions
         for n in ast.walk(w.node)
         if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
-        if isinstance(n.value.func, ast.Name) and n.value.func.id == name
+        if syntax.is_name(n.value.func, name)
     ]

@@ -34,7 +34,7 @@ def _visit(body: list[ast.stmt], stopped: set[str]) -> None:
             _visit(statement.body, stopped - new if turns else set(stopped))
             _visit(statement.orelse, set(stopped))
             statement.body = statement.body or [ast.Pass()]
-        inner = _inside_stop(statement.value) if isinstance(statement, ast.Assign) else None
+        inner = syntax.inside_stop(statement.value) if isinstance(statement, ast.Assign) else None
         if inner is None or not isinstance(statement, ast.Assign):
             stopped -= new
             kept.append(statement)
@@ -47,9 +47,3 @@ def _visit(body: list[ast.stmt], stopped: set[str]) -> None:
         if not (isinstance(statement.value, ast.Name) and targets == {statement.value.id}):
             kept.append(statement)
     body[:] = kept
-
-
-def _inside_stop(code: ast.expr) -> ast.expr | None:
-    if isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient":
-        return code.args[0]
-    return None

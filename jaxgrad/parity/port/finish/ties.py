@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-import inspect
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxgrad import functional
-from jaxgrad.parity.port.ir import Param
+from jaxgrad.parity.port.ir import Param, UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
@@ -48,19 +47,15 @@ def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -
     """
     statements: list[ast.stmt] = []
     added: list[list[int | str]] = []
+    own, tree = tree, copy.deepcopy(tree)
     for alias, first in ties.items():
         body = [_read_first(s, alias, first) for s in entry.node.body]
         leaf = param_paths.of(param_paths.reach(alias))
         if not any(leaf.is_in(part) for s in body for part in _parts(s)):
             entry.node.body[:] = body
             continue
-        code = param_paths.replaced(
-            param_paths.keys_of(alias), param_paths.params(), param_paths.reach(first)
-        )
-        statement = param_paths.assigned(code)
-        on_statement(statement).trailing = TIED
-        statements.append(statement)
-        added.append(_first_new(param_paths.keys_of(alias), tree))
+        statements.append(_put(param_paths.keys_of(alias), param_paths.reach(first), tree))
+        added.append(_first_new(param_paths.keys_of(alias), own))
     entry.node.body[:0] = statements
     if not (stateful and added):
         return []
@@ -69,10 +64,25 @@ def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -
         _Returned(lambda params: _without(params, keys)).visit(entry.node)
         return []
     given = syntax.unique("given", syntax.assigned(entry.node) | set(syntax.names_in(entry.node)))
-    kept = syntax.call("list" if isinstance(tree, list) else "dict", param_paths.params())
-    entry.node.body.insert(0, ast.Assign([ast.Name(given, ast.Store())], kept))
+    entry.node.body.insert(0, ast.Assign([ast.Name(given, ast.Store())], param_paths.params()))
     _Returned(lambda params: syntax.call(LIKE, params, syntax.name(given))).visit(entry.node)
     return [Written.helper(LIKE_SOURCE, LIKE_DOC, tie)]
+
+
+def _put(keys: list[int | str], leaf: ast.expr, tree: Any) -> ast.stmt:
+    """Return the statement that puts a leaf into the params and into `tree`, which has no such."""
+    new = _first_new(keys, tree)
+    for key in new[:-1]:
+        tree = tree[key]
+    value: Any = True
+    for key in reversed(keys[len(new) :]):
+        leaf, value = ast.Dict([syntax.constant(key)], [leaf]), {key: value}
+    tree[new[-1]] = value
+    place = functools.reduce(syntax.item, new, param_paths.params())
+    statement = ast.Assign([syntax.as_target(place)], leaf)
+    known = on_statement(statement)
+    known.trailing, known.update = TIED, UpdateBuffer()
+    return statement
 
 
 def _first_new(keys: list[int | str], tree: Any) -> list[int | str]:
@@ -134,7 +144,7 @@ class _Read(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         whole = [k for k in node.keywords if self._is_alone(k)]
-        if not whole or _parameter(node) != self.leaf:
+        if not whole or self.leaf not in list(syntax.parameters_of(node))[len(node.args) :][:1]:
             return node
         node.keywords.remove(whole[0])
         node.args.append(param_paths.reach(self.first))
@@ -144,13 +154,6 @@ class _Read(ast.NodeTransformer):
         """Return whether a keyword passes the params of a module that has the leaf alone."""
         alone = on_expression(keyword).tensors == {self.leaf}
         return alone and param_paths.of(keyword.value).at(self.leaf) == self.alias
-
-
-def _parameter(call: ast.Call) -> str:
-    """Return the parameter that the next argument of a call has by its position."""
-    function = getattr(functional, syntax.text(call.func).removeprefix("F."), None)
-    names = list(inspect.signature(function).parameters)[len(call.args) :] if function else []
-    return names[0] if names else ""
 
 
 def _parts(node: ast.AST) -> Iterator[Param]:

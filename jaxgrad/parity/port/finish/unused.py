@@ -42,6 +42,6 @@ def _without_number(loop: ast.For, read: set[str]) -> None:
     if not isinstance(target, ast.Tuple) or not isinstance(counted, ast.Call):
         return
     number, *rest = target.elts
-    is_enumerate = isinstance(counted.func, ast.Name) and counted.func.id == "enumerate"
+    is_enumerate = syntax.is_name(counted.func, "enumerate")
     if is_enumerate and isinstance(number, ast.Name) and number.id not in read:
         loop.target, loop.iter = rest[0], counted.args[0]

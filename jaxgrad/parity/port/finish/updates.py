@@ -1,51 +1,44 @@
-"""Write `x, p["bn"] = norm(p["bn"], x)` where a module changes its buffers.
+"""Let a function that updates its params change a copy, because the caller's stay as they are.
 
-The statements `norm_out, bn = norm(p["bn"], x)`, `p = {**p, "bn": bn}` and `x = norm_out` become
-one. The function then begins with a copy of its params, because the caller's stay as they are.
+The update `norm_out, p["norm"] = norm(p["norm"], x)` and `x = norm_out` become one statement after
+`p = dict(p)`, which copies the outermost dict, or all of them if the update is inside an inner one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
-from jaxgrad.parity.port.source import param_paths, syntax
-from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
-from jaxgrad.parity.port.source.param_paths import PARAMS
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
 
-def with_updates_in_place(functions: Sequence[Written]) -> list[Written]:
-    """Return the functions with new buffers assigned to their place in a copy of the params."""
+def with_copied_params(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with a copy of the params that they update."""
     for written in functions:
-        if isinstance(written.node, ast.FunctionDef) and not _has_nested(written.node):
-            _update(written.node)
+        if isinstance(written.node, ast.FunctionDef):
+            _write(written.node)
     return list(functions)
 
 
-def _has_nested(function: ast.FunctionDef) -> bool:
-    return any(isinstance(n, ast.FunctionDef) for n in ast.walk(function) if n is not function)
-
-
-def _update(function: ast.FunctionDef) -> None:
+def _write(function: ast.FunctionDef) -> None:
     reads = Counter(name for s in function.body for name in _reads(s))
     options = {a.arg for a in function.args.kwonlyargs}
-    kinds: set[str] = set()
     blocks = [function.body, *_blocks(function)]
-    for block in blocks:
-        _merge_params(block, reads, kinds)
-    if kinds <= {"dict"}:
+    if not any(isinstance(n, ast.FunctionDef) for n in ast.walk(function) if n is not function):
         for block in blocks:
-            _store_leaves(block, reads, kinds)
+            _merge_results(block, reads, options)
     for block in blocks:
-        _merge_results(block, reads, options)
-    if len(kinds) == 1:
-        copied = syntax.call(kinds.pop(), param_paths.params())
-        function.body.insert(0, param_paths.assigned(copied))
+        _join(block, reads)
+    _copy(function.body, {a.arg for a in function.args.args})
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            on_statement(node).update = None
 
 
 def _reads(node: ast.AST) -> list[str]:
@@ -59,88 +52,101 @@ def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
     for node in ast.walk(function):
         if isinstance(node, ast.For | ast.If):
             found += [node.body, node.orelse]
+        elif isinstance(node, ast.FunctionDef) and node is not function:
+            found.append(node.body)
     return found
 
 
-def _merge_params(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -> None:
-    """Write `a, b = f(x)` and `p = {**p, "b": b}` as `a, p["b"] = f(x)`."""
-    for n in reversed(range(len(block) - 1)):
-        first, second = block[n], block[n + 1]
-        place = _place(second)
-        if place is None or not isinstance(first, ast.Assign):
-            continue
-        target, value = first.targets[0], second.value  # pyright: ignore[reportAttributeAccessIssue]
-        label = _new_value(value)
-        names = target.elts if isinstance(target, ast.Tuple) else []
-        if not names or not isinstance(label, ast.Name) or reads[label.id] != 1:
-            continue
-        if syntax.text(names[-1]) == label.id:
-            names[-1] = place
-            del block[n + 1]
-            kinds.add("dict" if isinstance(value, ast.Dict) else "list")
-
-
-def _store_leaves(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -> None:
-    """Write `p = {**p, "a": a, "b": b}` as `p["a"], p["b"] = a, b`, or where `a` gets its value."""
-    for n in reversed(range(len(block))):
-        statement = block[n]
-        leaves = _leaves(statement)
-        if not leaves:
-            continue
-        kinds.add("dict")
-        places = {v.id: k for k, v in leaves.items() if isinstance(v, ast.Name)}
-        before = block[n - 1] if n else None
+def _join(block: list[ast.stmt], reads: Counter[str]) -> None:
+    """Write `a, b = f(x)` and `p["b"] = b` as `a, p["b"] = f(x)`."""
+    kept: list[ast.stmt] = []
+    for statement in block:
+        before = kept[-1] if kept else None
         target = before.targets[0] if isinstance(before, ast.Assign) else None
-        made = target.elts if isinstance(target, ast.Tuple) else []
-        if len(places) == len(leaves) and all(
-            reads[name] == 1 and any(syntax.text(x) == name for x in made) for name in places
-        ):
-            for at, part in enumerate(made):
-                if syntax.text(part) in places:
-                    made[at] = _leaf(places[syntax.text(part)])
-            del block[n]
-            continue
-        new: list[ast.stmt] = [ast.Assign([_leaf(k)], v) for k, v in leaves.items()]
-        copy_remarks(statement, new[0])
-        block[n : n + 1] = new
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        names = [x.id if isinstance(x, ast.Name) else "" for x in parts]
+        match statement:
+            case ast.Assign([ast.Subscript() as place], ast.Name(new)) if (
+                on_statement(statement).update is not None and new in names and reads[new] == 1
+            ):
+                parts[names.index(new)] = place
+                on_statement(kept[-1]).update = on_statement(statement).update
+            case _:
+                kept.append(statement)
+    block[:] = kept
 
 
-def _leaves(statement: ast.stmt) -> dict[str, ast.expr]:
-    """Return the new values of `p = {**p, "a": a, "b": b}`, unless one depends on another."""
-    value = param_paths.new_params(statement)
-    if not isinstance(value, ast.Dict) or value.keys[0] is not None:
-        return {}
-    if not param_paths.is_params(value.values[0]) or not all(
-        isinstance(k, ast.Constant) and isinstance(k.value, str) for k in value.keys[1:]
-    ):
-        return {}
-    leaves = {k.value: v for k, v in zip(value.keys[1:], value.values[1:], strict=True)}  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-    several = len(leaves) > 1 and any(PARAMS in _reads(v) for v in leaves.values())
-    return {} if several else leaves
+_Places = dict[str, list[list[ast.expr]]]  # the keys of each place, by the variable of the params
 
 
-def _leaf(key: str) -> ast.Subscript:
-    return ast.Subscript(param_paths.params(), syntax.constant(key), ast.Store())
+def _copy(body: list[ast.stmt], bound: set[str]) -> _Places:
+    """Copy the params that a block updates, where their variable gets its value.
+
+    Args:
+        body: The block.
+        bound: The variables that the block gets from its loop or its function.
+
+    Returns:
+        The updates whose params are to be copied outside of the block.
+    """
+    places: _Places = defaultdict(list)
+    for statement in body:
+        for variable, keys in _updates(statement).items():
+            places[variable] += keys
+    for variable in list(places):
+        given = [variable in syntax.assigned(s) - syntax.updated(s) for s in body]
+        if variable in bound or any(given):  # `y, p = carry` begins the function of a scan
+            start = 0 if variable in bound else given.index(True) + 1
+            while _names_again(body[start], variable):
+                start += 1
+            body.insert(start, _copied(variable, places.pop(variable)))
+    return places
 
 
-def _place(statement: ast.stmt) -> ast.Subscript | None:
-    """Return `p["b"]` of `p = {**p, "b": b}`, and `p[1]` of `p = [*p[:1], b, *p[2:]]`."""
-    params = param_paths.params()
-    value = param_paths.new_params(statement)
-    match value:
-        case ast.Dict([None, ast.expr() as key], [whole, _]) if param_paths.is_params(whole):
-            return ast.Subscript(params, key, ast.Store())
-        case ast.List([*_, new, ast.Starred(ast.Subscript(slice=ast.Slice(ast.Constant(int(n)))))]):
-            if syntax.same(value, param_paths.replaced([n - 1], params, new)):
-                return ast.Subscript(params, syntax.constant(n - 1), ast.Store())
-    return None
+def _updates(statement: ast.stmt) -> _Places:
+    """Return the updates in a statement, without those whose params are copied in its blocks."""
+    match statement:
+        case ast.For():
+            return _copy(statement.body, syntax.assigned(statement.target))
+        case ast.FunctionDef():
+            return _copy(statement.body, {a.arg for a in statement.args.args})
+        case ast.If():
+            arms = _copy(statement.body, set()), _copy(statement.orelse, set())
+            return {x: [*arms[0].get(x, []), *arms[1].get(x, [])] for x in {**arms[0], **arms[1]}}
+        case ast.Assign([target]) if on_statement(statement).update is not None:
+            found: _Places = defaultdict(list)
+            for place in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(place, ast.Subscript):
+                    found[syntax.root(place)].append(_keys(place))
+            return found
+    return {}
 
 
-def _new_value(value: ast.expr) -> ast.expr:
-    if isinstance(value, ast.Dict):
-        return value.values[1]
-    assert isinstance(value, ast.List)
-    return value.elts[-2]
+def _keys(place: ast.expr) -> list[ast.expr]:
+    return [*_keys(place.value), place.slice] if isinstance(place, ast.Subscript) else []
+
+
+def _names_again(statement: ast.stmt, variable: str) -> bool:
+    """Return whether a statement is `given = p`, which keeps the params of the caller."""
+    match statement:
+        case ast.Assign([ast.Name()], ast.Name(name)):
+            return name == variable
+    return False
+
+
+def _copied(variable: str, places: list[list[ast.expr]]) -> ast.stmt:
+    """Return the statement that copies params, as deep as they change."""
+    code: ast.expr = syntax.name(variable)
+    if any(len(keys) > 1 for keys in places):
+        same = ast.Lambda(syntax.function("_", ["x"], []).args, syntax.name("x"))
+        code = syntax.call("jax.tree.map", same, code)
+    else:
+        code = syntax.call("dict" if _is_text(places[0][0]) else "list", code)
+    return ast.Assign([ast.Name(variable, ast.Store())], code)
+
+
+def _is_text(key: ast.expr) -> bool:
+    return isinstance(key, ast.Constant) and isinstance(key.value, str)
 
 
 def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]) -> None:
@@ -150,7 +156,7 @@ def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
             continue
         result = statement.targets[0].elts[0]
-        if not isinstance(result, ast.Name) or not on_expression(result).result:
+        if on_statement(statement).update is None or not isinstance(result, ast.Name):
             continue
         if reads[result.id] != sum(_reads(s).count(result.id) for s in block):
             continue  # another block reads it
@@ -164,7 +170,7 @@ def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]
         for later in rest:
             syntax.rename_variables(later, {result.id: new})
         result.id = new
-        if rest and _is_same_name(rest[0]):
+        if rest and syntax.is_itself(rest[0]):
             block.remove(rest[0])
 
 
@@ -174,11 +180,6 @@ def _until_assigned(name: str, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         if name in syntax.assigned(statement):
             break
         yield statement
-
-
-def _is_same_name(statement: ast.stmt) -> bool:
-    is_assign = isinstance(statement, ast.Assign)
-    return is_assign and syntax.text(statement.targets[0]) == syntax.text(statement.value)
 
 
 def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> str | None:

@@ -28,7 +28,7 @@ def add(
             and other.function.__code__ is function.__code__
             and other.owner is owner
         )
-        if same_source and _same_body(other.node, node):
+        if same_source and syntax.same_function(other.node, node):
             other.held.add(path)
             return other
     written = Written(_function_name(function, owner, run, path), function, node, owner)
@@ -36,15 +36,6 @@ def add(
     written.base = base_name(function, owner, path)
     run.written.append(written)
     return written
-
-
-def _same_body(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
-    pairs = zip(left.body, right.body, strict=False)
-    return (
-        len(left.body) == len(right.body)
-        and syntax.same(left.args, right.args)
-        and all(syntax.same(a, b) for a, b in pairs)
-    )
 
 
 def _function_name(function: types.FunctionType, owner: type | None, run: Run, path: str) -> str:

@@ -156,9 +156,7 @@ def _class(kind: type, methods: list[ast.FunctionDef], scope: Scope) -> Written:
     """Return the class in the port, which is written once."""
     run = scope.run
     for other in run.written:
-        if other.owner is kind and all(
-            syntax.same(a, b) for a, b in zip(other.node.body, methods, strict=False)
-        ):
+        if other.owner is kind and syntax.same(other.node.body, methods):
             return other
     name = syntax.unique(kind.__name__, {w.name for w in run.written})
     node = syntax.class_definition(name, [], methods, [syntax.dotted("jaxgrad.from_function")])

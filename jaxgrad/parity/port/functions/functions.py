@@ -198,7 +198,7 @@ def _unnamed(result: Value, inner: Scope) -> Value:
     last = inner.body[-1] if len(inner.body) == 1 else None
     if not isinstance(last, ast.Assign) or not isinstance(result, Tensor):
         return result
-    if syntax.text(code_of(result)) != syntax.text(last.targets[0]):
+    if not syntax.same(syntax.as_target(code_of(result)), last.targets[0]):
         return result
     inner.body.clear()
     return Tensor(result.real, last.value)

@@ -143,8 +143,7 @@ def _is_check_of_library(node: ast.If, scope: Scope) -> bool:
 
 
 def _warns(node: ast.stmt) -> bool:
-    call = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(call, ast.Call) and syntax.text(call.func) == "warnings.warn"
+    return isinstance(node, ast.Expr) and syntax.called(node.value) == "warnings.warn"
 
 
 def _only_raises(node: ast.If) -> bool:

@@ -11,6 +11,7 @@ from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unrol
 from jaxgrad.parity.port.merging.differences import constants
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.kinds_of_values import Folded
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
@@ -101,9 +102,9 @@ def _write_loop(
         return False
     first, above = around[0], scope.comments_above(node.lineno)
     body = carried.with_variables(bodies[0], changed, scope)
-    alike = all(_same(body, other) for other in bodies[1:]) and not broken
+    alike = _are_alike([body, *bodies[1:]]) and not broken
     repeats = len(bodies) > 1 or (not first.fixed and not changed)
-    updated = [u for s in body if (u := on_statement(s).updates)]
+    updated = [x for s in body for x in syntax.updated(s) if x != PARAMS]
     collected = _collected(first) if updated else None
     alike &= not updated or collected is not None
     if alike and first.iterable is not None and repeats:
@@ -117,7 +118,7 @@ def _write_loop(
         on_statement(loop).comments = tuple(above)
         return True
     require_turns(first, len(bodies), scope, node, left=broken)
-    if len(bodies) > 1 and _same_form(body, bodies[1]):
+    if len(bodies) > 1 and constants(body, bodies[1]) is not None:
         carried.start(body, changed, scope)
         bodies[0] = body
     for statement in next(filter(None, bodies), [])[:1]:
@@ -128,6 +129,11 @@ def _write_loop(
     for name, value in scope.values.items():
         scope.values[name] = resolve(value, last.resolved)
     return False
+
+
+def _are_alike(bodies: list[list[ast.stmt]]) -> bool:
+    """Return whether every turn of a loop is written alike."""
+    return all(syntax.same(bodies[0], other) for other in bodies[1:])
 
 
 _Collected = tuple[ast.Subscript | ast.Name, ast.expr]
@@ -167,17 +173,6 @@ def _write_updating(
     append = syntax.call(syntax.attribute(syntax.name(collected), "append"), new)
     scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
     state.store(modules, syntax.name(collected), scope, node)
-
-
-def _same(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
-    return len(left) == len(right) and all(
-        syntax.same(a, b) for a, b in zip(left, right, strict=True)
-    )
-
-
-def _same_form(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
-    """Return whether two turns differ in constants and modules only."""
-    return len(left) == len(right) and constants(left, right) is not None
 
 
 def while_loop(node: ast.While, scope: Scope) -> None:

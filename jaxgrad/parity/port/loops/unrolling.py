@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 
 from jaxgrad.parity.port.loops.loops import Turn
 from jaxgrad.parity.port.source import syntax
@@ -47,34 +46,14 @@ def require_turns(
 
 def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:
     """Emit the statements of a turn, with the turn's values for the variables of the loop."""
-    for name in _assigned(body) & turn.resolved.keys():
+    updated = set().union(*map(syntax.updated, body))
+    assigned = set().union(*map(syntax.assigned, body)) - updated
+    for name in assigned & turn.resolved.keys():
         scope.assign(name, turn.resolved.pop(name))  # the body gives the variable another value
-    for original in body:
-        statement, after = _separate(original, turn, scope)
+    for statement in body:
         new = syntax.substitute(statement, turn.resolved)
         on_statement(new).unrolled = True
         scope.body.append(new)
-        if after is not None:
-            state.store(*after, scope, node)
-
-
-def _assigned(body: list[ast.stmt]) -> set[str]:
-    """Return the variables that a body assigns, apart from modules with new buffers."""
-    updated = {on_statement(s).updates for s in body}
-    return set().union(*map(syntax.assigned, body)) - updated
-
-
-def _separate(
-    statement: ast.stmt, turn: Turn, scope: Scope
-) -> tuple[ast.stmt, tuple[ast.expr, ast.expr] | None]:
-    """Split `x, block = f(block, x)` of an unrolled loop: its new params go to their place."""
-    variable = on_statement(statement).updates
-    if variable not in turn.resolved:
-        return statement, None  # or the module is that of a loop around this one
-    label = scope.fresh(variable)
-    new = copy.deepcopy(statement)
-    on_statement(new).updates = ""
-    for name in ast.walk(new):
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id == variable:
-            name.id = label
-    return new, (turn.resolved[variable], syntax.name(label))
+        for update in ast.walk(new):
+            if isinstance(update, ast.Assign) and on_statement(update).update is not None:
+                state.note(update, scope, node)

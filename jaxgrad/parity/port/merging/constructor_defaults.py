@@ -31,13 +31,12 @@ def _give_defaults(written: Written, owner: type, functions: Sequence[Written]) 
         default = getattr(parameters.get(argument.arg), "default", inspect.Parameter.empty)
         if before is not None or not isinstance(default, bool | int | float | str):
             continue
-        text = repr(default)
-        same = [k for c in calls for k in c.keywords if _is(k, argument.arg, text)]
-        if same:
-            arguments.kw_defaults[n] = syntax.literal(default)
+        code = syntax.literal(default)
+        if any(_is(k, argument.arg, code) for c in calls for k in c.keywords):
+            arguments.kw_defaults[n] = code
             for call in calls:
-                call.keywords = [k for k in call.keywords if not _is(k, argument.arg, text)]
+                call.keywords = [k for k in call.keywords if not _is(k, argument.arg, code)]
 
 
-def _is(keyword: ast.keyword, name: str, text: str) -> bool:
-    return keyword.arg == name and syntax.text(keyword.value) == text
+def _is(keyword: ast.keyword, name: str, code: ast.expr) -> bool:
+    return keyword.arg == name and syntax.same(keyword.value, code)

@@ -9,64 +9,47 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
-import inspect
 from typing import Any
 
-from jaxgrad import functional
 from jaxgrad.parity.port.ir import Form, Number
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad.parity.port.source.unify import Hole, Unified, unify
 
 
-Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
-
-
-def constants(left: Any, right: Any) -> list[Place] | None:
+def constants(left: Any, right: Any) -> list[Hole] | None:
     """Return the constants in which two trees differ once both name the same options, or None."""
-    return differences(*aligned(left, right))
+    unified = with_constants(left, right)
+    return None if unified is None else unified.holes
 
 
-def differences(left: Any, right: Any) -> list[Place] | None:
-    """Return the constants in which two trees differ, or None if something else differs."""
-    if isinstance(left, list):
-        return _of_lists(left, right) if isinstance(right, list) else None
+def with_constants(left: Any, right: Any) -> Unified | None:
+    """Unify two trees, in which calls get the same options, with a hole for each constant."""
+    return _unified(*aligned(left, right))
+
+
+def _unified(left: Any, right: Any) -> Unified | None:
+    """Unify two trees with a hole where a number or a key of the params differs."""
     if numbers.of(right) is not None:
         if numbers.is_keyword(left):
-            return [(left, right)]
+            return Unified(left, [(left, right)])
         if numbers.of(left) is not None:
-            return _of_numbers(left, right)
-    if type(left) is not type(right):
-        return None
-    if isinstance(left, ast.Constant):
-        return [] if left.value == right.value else None
-    is_place = isinstance(left, ast.Subscript) and is_text(right.slice)
-    if is_place and (is_text(left.slice) or numbers.is_keyword(left.slice)):
-        places = differences(left.value, right.value)
-        same = syntax.same(left.slice, right.slice)
-        return places if same or places is None else [*places, (left.slice, right.slice)]
-    if isinstance(left, ast.AST):
-        return differences(_fields(left), _fields(right))
-    return [] if left == right else None
+            return _numbers(left, right)
+    unified = unify(left, right, _unified)
+    if unified is None and isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):
+        if is_text(right.slice) and (is_text(left.slice) or numbers.is_keyword(left.slice)):
+            base = _unified(left.value, right.value)
+            return base and Unified(left, [*base.holes, (left.slice, right.slice)])
+    return unified
 
 
-def _of_lists(left: list[Any], right: list[Any]) -> list[Place] | None:
-    if len(left) != len(right):
-        return None
-    inner = [differences(a, b) for a, b in zip(left, right, strict=True)]
-    places = [x for x in inner if x is not None]
-    return None if len(places) < len(inner) else [place for x in places for place in x]
-
-
-def _of_numbers(left: ast.expr, right: ast.expr) -> list[Place]:
-    """Return the numbers in which two formulas differ, or else the two numbers."""
-    if numbers.is_formula(left) and numbers.is_formula(right) and type(left) is type(right):
-        places = differences(_fields(left), _fields(right))
-        return [(left, right)] if places is None else places
-    return [] if syntax.same(left, right) else [(left, right)]
-
-
-def _fields(node: ast.AST) -> list[Any]:
-    return [getattr(node, name, None) for name in node._fields if name != "ctx"]
+def _numbers(left: ast.expr, right: ast.expr) -> Unified:
+    """Unify two numbers: formulas where they differ in a number, and all others as a whole."""
+    if syntax.same(left, right):
+        return Unified(left, [])
+    are_formulas = numbers.is_formula(left) and numbers.is_formula(right)
+    unified = unify(left, right, _unified) if are_formulas else None
+    return unified or Unified(left, [(left, right)])
 
 
 def is_text(node: Any) -> bool:
@@ -96,7 +79,7 @@ def _align(left: Any, right: Any) -> None:
             for a, b in zip(left, right, strict=True):
                 _align(a, b)
     elif isinstance(left, ast.AST) and type(left) is type(right):
-        if isinstance(left, ast.Call) and syntax.text(left.func) == syntax.text(right.func):
+        if isinstance(left, ast.Call) and syntax.same(left.func, right.func):
             _fill(left, right)
         for field in left._fields:
             _align(getattr(left, field, None), getattr(right, field, None))
@@ -104,7 +87,7 @@ def _align(left: Any, right: Any) -> None:
 
 def _fill(left: ast.Call, right: ast.Call) -> None:
     """Write the options that one of two calls leaves out."""
-    parameters = _parameters(syntax.text(left.func))
+    parameters = {name: p.default for name, p in syntax.parameters_of(left).items()}
     for one, other in ((left, right), (right, left)):
         have = {k.arg for k in one.keywords}
         for keyword in other.keywords:
@@ -131,14 +114,6 @@ def is_omitted(node: ast.AST) -> bool:
     """Return whether a constant is the default of an option that the call leaves out."""
     number = on_expression(node).number
     return number is not None and number.form is Form.OMITTED
-
-
-def _parameters(function: str) -> dict[str, Any]:
-    """Return the defaults of an operator's arguments."""
-    found = getattr(functional, function.removeprefix("F."), None)
-    if found is None or not function.startswith("F."):
-        return {}
-    return {name: p.default for name, p in inspect.signature(found).parameters.items()}
 
 
 def without_omitted(node: ast.AST) -> None:

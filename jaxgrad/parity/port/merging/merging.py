@@ -12,13 +12,11 @@ from torch import nn
 from jaxgrad.parity.port.ir import NameOf, Number
 from jaxgrad.parity.port.merging import branch_tests, variants
 from jaxgrad.parity.port.merging.differences import (
-    Place,
-    aligned,
     constants,
-    differences,
     is_omitted,
     is_text,
     keyword_of,
+    with_constants,
     without_omitted,
 )
 from jaxgrad.parity.port.merging.redirection import (
@@ -29,8 +27,9 @@ from jaxgrad.parity.port.merging.redirection import (
     reorder,
 )
 from jaxgrad.parity.port.source import numbers, syntax
-from jaxgrad.parity.port.source.annotations import on_expression, on_statement
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.unify import Hole, Unified
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -51,8 +50,9 @@ def merged(functions: Sequence[Written], module: nn.Module | None = None) -> lis
         redirect(written.node, calls)
         base = next((k for k in kept if _mergeable(k, written)), None)
         if base is not None:
-            places = _align(base, written)
-            _merge(base, written, places, kept, calls)
+            unified = with_constants(base.node.body, written.node.body)
+            assert unified is not None
+            _merge(base, written, unified, kept, calls)
         elif module is None or not _branched(written, kept, functions, module, calls):
             kept.append(written)
     for written in kept:
@@ -78,7 +78,7 @@ def _is_copy(base: Written, other: Written) -> bool:
     return same and not base.pinned and not other.pinned
 
 
-def _are_few(places: Sequence[Place]) -> bool:
+def _are_few(places: Sequence[Hole]) -> bool:
     if len({_key(p) for p in places}) > MOST_KEYWORDS:
         return False
     given = {(p[0].id, _value(p[1])) for p in places if isinstance(p[0], ast.Name)}
@@ -92,7 +92,7 @@ def _bare(node: ast.FunctionDef) -> list[Any]:
 _Key = tuple[str, Any, Any]
 
 
-def _key(place: Place) -> _Key:
+def _key(place: Hole) -> _Key:
     """Return the name of a constant and its values: places with one key get one keyword."""
     return keyword_of(place[0]), _value(place[0]), _value(place[1])
 
@@ -103,12 +103,6 @@ def _value(code: ast.expr) -> Any:
     if number is not None:
         return number.typed
     return code.id if isinstance(code, ast.Name) else ast.literal_eval(code)
-
-
-def _align(base: Written, other: Written) -> list[Place]:
-    """Write the same options in two copies, and return the constants in which they differ."""
-    base.node.body, other.node.body = aligned(base.node.body, other.node.body)
-    return differences(_bare(base.node), _bare(other.node)) or []
 
 
 def _branched(
@@ -122,9 +116,10 @@ def _branched(
         test = branch_tests.test_between(base, other, module)
         if test is None or not _same_options(base, other, test):
             continue
-        body = variants.with_branches(base, other, test, constants)
-        places = [place for block in _blocks(body) for place in _differing(block)]
-        if not _are_few(places) or variants.count(body, test) > test.times:
+        unified = variants.with_branches(base, other, test)
+        if not _are_few(unified.holes) or variants.count(unified.template, test) > test.times:
+            continue
+        if not variants.share(base, other, unified.template):
             continue
         for written in functions:
             redirect(written.node, calls)
@@ -136,8 +131,7 @@ def _branched(
         arguments = base.node.args
         arguments.args = [ast.arg(n) for n in (*both, *single)]
         arguments.defaults = [syntax.constant(None) for _ in single]
-        base.node.body = body
-        _merge(base, other, places, kept, calls, test.keywords)
+        _merge(base, other, unified, kept, calls, test.keywords)
         for written in functions:
             redirect(written.node, calls)
         return True
@@ -150,31 +144,10 @@ def _same_options(base: Written, other: Written, test: branch_tests.Test) -> boo
     return mine == theirs and not mine & set(test.keywords)
 
 
-def _blocks(body: list[ast.stmt]) -> list[list[ast.stmt]]:
-    inner = [
-        block for s in body if isinstance(s, ast.For | ast.If | ast.FunctionDef)
-        for block in _blocks(s.body) + _blocks(getattr(s, "orelse", []))
-    ]  # fmt: skip
-    return [body, *inner]
-
-
-def _differing(block: list[ast.stmt]) -> list[Place]:
-    """Return the constants in which statements differ from those of the other copy."""
-    places: list[Place] = []
-    for n, statement in enumerate(block):
-        counterpart = on_statement(statement).counterpart
-        if counterpart is not None:
-            on_statement(statement).counterpart = None
-            both = aligned(statement, counterpart)
-            block[n] = both[0]
-            places += differences(*both) or []
-    return places
-
-
 def _merge(
     base: Written,
     other: Written,
-    places: Sequence[Place],
+    unified: Unified,
     kept: list[Written],
     calls: Redirections,
     options: Mapping[str, tuple[Any, Any]] | None = None,
@@ -184,12 +157,13 @@ def _merge(
     Args:
         base: The copy that is kept.
         other: The other copy.
-        places: The constants in which they differ.
+        unified: The statements of both, with the constants in which they differ.
         kept: The functions that are kept.
         calls: What each copy passes.
         options: Keywords of `base` that are new, with their values for each copy.
     """
     base.held |= other.held
+    base.node.body, places = unified
     keywords: dict[_Key, str] = {}
     taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
     taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}

@@ -69,9 +69,8 @@ def _only_call(body: list[ast.stmt]) -> ast.Call | None:
     last = body[-1]
     value = last.value if isinstance(last, ast.Return) else None
     if len(body) == 2 and isinstance(body[0], ast.Assign) and value is not None:
-        if syntax.names_in(value) != [syntax.text(body[0].targets[0])]:
-            return None
-        value = body[0].value if isinstance(value, ast.Name) else None
+        is_returned = isinstance(value, ast.Name) and syntax.is_name(body[0].targets[0], value.id)
+        value = body[0].value if is_returned else None
     elif len(body) != 1:
         return None
     return value if isinstance(value, ast.Call) else None

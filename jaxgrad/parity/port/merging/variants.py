@@ -14,32 +14,33 @@ from typing import Any
 
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.merging.branch_tests import Test
+from jaxgrad.parity.port.merging.differences import constants, with_constants
 from jaxgrad.parity.port.modes.mode_statements import merge_bodies
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
+from jaxgrad.parity.port.source.unify import Unified, unify
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.draws import RNG
 
 
-def with_branches(left: Written, right: Written, test: Test, constants: Any) -> list[ast.stmt]:
-    """Return the statements of two copies, with an `if` where they differ in more than constants.
+def with_branches(left: Written, right: Written, test: Test) -> Unified:
+    """Unify the statements of two copies, with an `if` where they differ in more than constants.
 
     Args:
         left: The first copy.
         right: The second copy.
         test: The test between them.
-        constants: Returns the constants in which two trees differ, or None.
     """
     code = test.code if test.answer else opposite(test.code)
-    _hoist(left.node.body, right.node.body, {a.arg for a in left.node.args.args}, constants)
+    _hoist(left.node.body, right.node.body, {a.arg for a in left.node.args.args})
     bound = {a.arg for w in (left, right) for a in w.node.args.args}
-    body = merge_bodies(left.node.body, right.node.body, bound, _Copies(code, constants))
-    body = _adjacent(body, syntax.text(code))
-    return _positive(body, opposite(code)) if not test.answer else body
+    body, holes = merge_bodies(left.node.body, right.node.body, bound, _Copies(code))
+    body = _adjacent(body, code)
+    return Unified(_positive(body, opposite(code)) if not test.answer else body, holes)
 
 
-def _adjacent(body: list[ast.stmt], test: str) -> list[ast.stmt]:
+def _adjacent(body: list[ast.stmt], test: ast.expr) -> list[ast.stmt]:
     """Join branches on one test that follow one another."""
     joined: list[ast.stmt] = []
     for statement in body:
@@ -48,7 +49,7 @@ def _adjacent(body: list[ast.stmt], test: str) -> list[ast.stmt]:
             statement.body = _adjacent(statement.body, test)
         if not (isinstance(statement, ast.If) and isinstance(last, ast.If)):
             joined.append(statement)
-        elif syntax.text(statement.test) == syntax.text(last.test) == test:
+        elif syntax.same([statement.test, last.test], [test, test]):
             last.body += statement.body
             last.orelse += statement.orelse
         else:
@@ -58,11 +59,10 @@ def _adjacent(body: list[ast.stmt], test: str) -> list[ast.stmt]:
 
 def _positive(body: list[ast.stmt], test: ast.expr) -> list[ast.stmt]:
     """Write `if test: a else: b` for `if not test: b else: a`."""
-    wrong = syntax.text(opposite(test))
     for n, statement in enumerate(body):
         if isinstance(statement, ast.For):
             statement.body = _positive(statement.body, test)
-        if not isinstance(statement, ast.If) or syntax.text(statement.test) != wrong:
+        if not isinstance(statement, ast.If) or not syntax.same(statement.test, opposite(test)):
             continue
         rest = body[n + 1 :]
         if statement.orelse:
@@ -72,71 +72,62 @@ def _positive(body: list[ast.stmt], test: ast.expr) -> list[ast.stmt]:
     return body
 
 
-def _hoist(
-    left: list[ast.stmt], right: list[ast.stmt], parameters: set[str], constants: Any
-) -> None:
+def _hoist(left: list[ast.stmt], right: list[ast.stmt], parameters: set[str]) -> None:
     """Name the one part in which two statements differ: the statements are then alike."""
     if len(left) != len(right):
         return
     for n in reversed(range(len(left))):
         if constants(left[n], right[n]) is not None:
             continue
-        pair = _differing(left[n], right[n], constants)
-        whole = [getattr(s, "value", None) for s in (left[n], right[n])]
-        if (
-            pair is None
-            or pair[0] is whole[0]
-            or not all(isinstance(x, ast.Call | ast.BinOp) for x in pair)
-        ):
+        (pair,) = _with_one_hole(left[n], right[n]).holes
+        is_whole = pair[0] is getattr(left[n], "value", None)
+        if is_whole or not all(isinstance(x, ast.Call | ast.BinOp) for x in pair):
             continue
         names = {name for s in (left[n], right[n]) for name in syntax.names_in(s)}
         arrays = parameters - {PARAMS, RNG}
         label = next((x for x in syntax.names_in(pair[0]) if x in arrays), "y")
         outside = [
-            _replaced(s, part, syntax.name("_"))
+            syntax.with_part(s, part, syntax.name("_"))
             for s, part in zip((left[n], right[n]), pair, strict=True)
         ]
         if any(label in syntax.names_in(s) for s in outside):
             label = syntax.unique("y", names)
         for body, part in ((left, pair[0]), (right, pair[1])):
-            rest = _replaced(body[n], part, syntax.name(label))
+            rest = syntax.with_part(body[n], part, syntax.name(label))
             first = ast.Assign([ast.Name(label, ast.Store())], part)
             on_statement(first).temporary = True
             body[n : n + 1] = [first, rest]
 
 
-def _differing(left: Any, right: Any, constants: Any) -> tuple[Any, Any] | None:
-    """Return the smallest part of each of two trees outside of which they are equal."""
-    if type(left) is not type(right):
-        return left, right
-    if not isinstance(left, ast.AST):
-        return None
-    parts = [(getattr(left, f, None), getattr(right, f, None)) for f in left._fields]
-    flat: list[tuple[Any, Any]] = []
-    for a, b in parts:
-        if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-            flat += list(zip(a, b, strict=True))
-        else:
-            flat.append((a, b))
-    unequal = [(a, b) for a, b in flat if constants(a, b) is None]
-    if len(unequal) != 1:
-        return left, right
-    ((a, b),) = unequal
-    deeper = _differing(a, b, constants)
-    return deeper if deeper is not None and isinstance(deeper[0], ast.expr) else (left, right)
-
-
-def _replaced(statement: ast.stmt, part: ast.expr, new: ast.expr) -> Any:
-    """Return a copy of a statement with one of its parts replaced."""
-    memo = {id(part): new}
-    return copy.deepcopy(statement, memo)
+def _with_one_hole(left: Any, right: Any) -> Unified:
+    """Unify two trees with one hole: the smallest part that differs in more than constants."""
+    if constants(left, right) is not None:
+        return Unified(left, [])
+    inner = unify(left, right, _with_one_hole)
+    if inner is not None and len(inner.holes) == 1 and isinstance(inner.holes[0][0], ast.expr):
+        return inner
+    return Unified(left, [(left, right)])
 
 
 def count(body: Sequence[ast.stmt], test: Test) -> int:
     """Return how many branches a merged function has."""
-    codes = {syntax.text(test.code), syntax.text(opposite(test.code))}
-    nodes = [n for s in body for n in ast.walk(s) if isinstance(n, ast.If)]
-    return sum(syntax.text(n.test) in codes for n in nodes)
+    codes = test.code, opposite(test.code)
+    tests = [n.test for s in body for n in ast.walk(s) if isinstance(n, ast.If)]
+    return sum(syntax.same(x, code) for x in tests for code in codes)
+
+
+def share(left: Written, right: Written, body: Sequence[ast.stmt]) -> bool:
+    """Return whether copies that update their params have a statement in common.
+
+    With an `if` around all of them, the params would be updated and returned in both arms.
+    """
+
+    def number(statements: Sequence[ast.stmt]) -> int:
+        inner = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.stmt)]
+        return sum(not isinstance(n, ast.If) for n in inner)
+
+    total = number(left.node.body) + number(right.node.body)
+    return number(body) < total or not syntax.updated(left.node)
 
 
 def common_parameters(left: Written, right: Written) -> tuple[list[str], list[str]]:
@@ -148,21 +139,12 @@ def common_parameters(left: Written, right: Written) -> tuple[list[str], list[st
 
 @dataclasses.dataclass(frozen=True)
 class _Copies:
-    """Merges statements that are equal up to constants.
-
-    A merged statement has its counterpart in the other copy as an annotation.
-    """
+    """Unifies statements that are equal up to constants, and expressions that are equal."""
 
     test: ast.expr
-    constants: Any  # returns the constants in which two trees differ, or None
 
-    def expression(self, train: Any, evaluated: Any) -> Any:
-        if self.constants(train, evaluated) is None:
-            return None
-        new = copy.deepcopy(train)
-        if isinstance(new, ast.stmt):
-            on_statement(new).counterpart = copy.deepcopy(evaluated)
-        return new if isinstance(new, ast.stmt) or syntax.same(train, evaluated) else None
+    def unified(self, train: Any, evaluated: Any) -> Unified | None:
+        return with_constants(train, evaluated)
 
     def alone(self, node: Any, *, training: bool) -> Any:  # noqa: ARG002  # no modes
         return copy.deepcopy(node)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
-import inspect
+import functools
 import itertools
 from typing import Any, Protocol
 
-from jaxgrad import functional
 from jaxgrad.parity.port.source import numbers, syntax
+from jaxgrad.parity.port.source.unify import Unified, unify
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -33,7 +33,7 @@ class Pairs(Protocol):
 def merge_expression(train: Any, evaluated: Any, pairs: Pairs) -> Any:
     """Return an expression that is `train` in train mode and `evaluated` in eval mode, or None."""
     merged = _alike(train, evaluated, pairs)
-    if merged is None and isinstance(train, ast.Call) and syntax.text(train.func) in DROPOUTS:
+    if merged is None and isinstance(train, ast.Call) and syntax.called(train) in DROPOUTS:
         inner = merge_expression(train.args[0], evaluated, pairs)
         if inner is not None:
             merged = copy.deepcopy(train)
@@ -57,37 +57,14 @@ def _alike(train: Any, evaluated: Any, pairs: Pairs) -> Any:
         return copy.deepcopy(train) if same else None
     if isinstance(train, ast.Subscript) and not syntax.same(train.slice, evaluated.slice):
         return None
-    if isinstance(train, list):
-        return _list(train, evaluated, pairs)
-    if isinstance(train, ast.AST):
-        return fields(train, evaluated, pairs)
-    return train if train == evaluated else None
+    both = unify(train, evaluated, functools.partial(unified, pairs=pairs))
+    return None if both is None else both.template
 
 
-def fields(train: ast.AST, evaluated: ast.AST, pairs: Pairs) -> Any:
-    """Return a node whose every field is merged, or None."""
-    new = copy.copy(train)
-    for field in train._fields:
-        left, right = getattr(train, field, None), getattr(evaluated, field, None)
-        if left is None and right is None:
-            continue
-        merged = merge_expression(left, right, pairs)
-        if merged is None:
-            return None
-        setattr(new, field, merged)
-    return new
-
-
-def _list(train: list[Any], evaluated: list[Any], pairs: Pairs) -> list[Any] | None:
-    if len(train) != len(evaluated):
-        return None
-    merged: list[Any] = []
-    for left, right in zip(train, evaluated, strict=True):
-        part = None if left is None and right is None else merge_expression(left, right, pairs)
-        if part is None and left is not None:
-            return None
-        merged.append(part)
-    return merged
+def unified(train: Any, evaluated: Any, pairs: Pairs) -> Unified | None:
+    """Unify the code of both modes; the template chooses by the mode, so that it has no holes."""
+    merged = merge_expression(train, evaluated, pairs)
+    return None if merged is None else Unified(merged, [])
 
 
 def choice(train: ast.expr, evaluated: ast.expr) -> ast.expr:
@@ -133,7 +110,7 @@ def _call(train: ast.Call, evaluated: ast.Call, pairs: Pairs) -> ast.Call | None
     if left is not None and right is not None:
         return _written_call(train, evaluated, (left, right), pairs)
     function = merge_expression(train.func, evaluated.func, pairs)
-    args = _list(train.args, evaluated.args, pairs)
+    args = merge_expression(train.args, evaluated.args, pairs)
     if function is None or args is None:
         return None
     keywords = _keywords(train, evaluated, pairs)
@@ -179,7 +156,7 @@ def _written_call(
 def _class_call(
     train: ast.Call, evaluated: ast.Call, pair: Written, pairs: Pairs
 ) -> ast.Call | None:
-    args = _list(train.args, evaluated.args, pairs)
+    args = merge_expression(train.args, evaluated.args, pairs)
     if args is None or not isinstance(train.func, ast.Name):
         return None
     return ast.Call(_renamed(train.func, pair), args, [])
@@ -212,7 +189,7 @@ def _keywords(train: ast.Call, evaluated: ast.Call, pairs: Pairs) -> list[ast.ke
         elif draws.is_key(only):
             value = copy.deepcopy(only)
         else:
-            default = _default(syntax.text(train.func), name)
+            default = _default(train, name)
             both = [default if x is None else x for x in sides]
             value = None if default is None else choice(*both)  # pyright: ignore[reportArgumentType]
         if value is None:
@@ -228,12 +205,9 @@ def _by_keyword(call: ast.Call) -> dict[str | int, ast.keyword]:
     return {next(whole) if k.arg is None else k.arg: k for k in call.keywords}
 
 
-def _default(function: str, name: str | int) -> ast.expr | None:
-    """Return the default of an argument of `jaxgrad.functional`."""
-    found = getattr(functional, function.removeprefix("F."), None)
-    if isinstance(name, int) or found is None or not function.startswith("F."):
-        return None
-    parameter = inspect.signature(found).parameters.get(name)
+def _default(call: ast.Call, name: str | int) -> ast.expr | None:
+    """Return the default of an option of a call of `jaxgrad.functional`."""
+    parameter = syntax.parameters_of(call).get(str(name))
     if parameter is None or parameter.default is parameter.empty:
         return None
     return syntax.literal(parameter.default)

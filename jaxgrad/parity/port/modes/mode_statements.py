@@ -8,46 +8,48 @@ from typing import Any, Protocol
 
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.unify import Unified
 
 
 class Expressions(Protocol):
-    """How expressions are merged, how code of one mode is copied, and the test of the mode."""
+    """How code of both modes is unified, how that of one mode is copied, and the test between."""
 
     @property
     def test(self) -> ast.expr: ...
 
-    def expression(self, train: Any, evaluated: Any) -> Any: ...
+    def unified(self, train: Any, evaluated: Any) -> Unified | None: ...
 
     def alone(self, node: Any, *, training: bool) -> Any: ...
 
 
 def merge_bodies(
     train: list[ast.stmt], evaluated: list[ast.stmt], bound: set[str], merger: Expressions
-) -> list[ast.stmt]:
+) -> Unified:
     """Return statements that are `train` in train mode and `evaluated` in eval mode.
 
     Args:
         train: Statements of a function in train mode.
         evaluated: Those of the same function in eval mode.
         bound: The variables that have a value before them in both modes.
-        merger: Merges expressions.
+        merger: Unifies statements.
     """
     bound = set(bound)
-    body: list[ast.stmt] = []
+    body, holes = Unified([], [])
     start = 0, 0
     ends = [*_aligned(train, evaluated, bound, merger), (len(train), len(evaluated), None)]
-    for i, j, statement in ends:
+    for i, j, unified in ends:
         body += _unmatched(train[start[0] : i], evaluated[start[1] : j], bound, merger)
-        if statement is not None:
-            body.append(statement)
-            bound |= syntax.assigned(statement)
+        if unified is not None:
+            body.append(unified.template)
+            holes += unified.holes
+            bound |= syntax.assigned(unified.template)
         start = i + 1, j + 1
-    return body
+    return Unified(body, holes)
 
 
 def _aligned(
     left: list[ast.stmt], right: list[ast.stmt], bound: set[str], merger: Expressions
-) -> list[tuple[int, int, ast.stmt]]:
+) -> list[tuple[int, int, Unified]]:
     """Return the longest sequence of statements that can be merged, in the order of both."""
     merged = {
         (i, j): m
@@ -61,7 +63,7 @@ def _aligned(
             skipped = max(best.get((i + 1, j), 0), best.get((i, j + 1), 0))
             taken = 1 + best.get((i + 1, j + 1), 0) if (i, j) in merged else 0
             best[i, j] = max(skipped, taken)
-    found: list[tuple[int, int, ast.stmt]] = []
+    found: list[tuple[int, int, Unified]] = []
     i = j = 0
     while best.get((i, j), 0):
         if (i, j) in merged and best[i, j] == 1 + best.get((i + 1, j + 1), 0):
@@ -74,7 +76,7 @@ def _aligned(
     return found
 
 
-def _statement(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> ast.stmt | None:
+def _statement(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> Unified | None:
     if type(train) is not type(evaluated):
         return None
     if isinstance(train, ast.For | ast.FunctionDef):
@@ -82,25 +84,27 @@ def _statement(train: Any, evaluated: Any, bound: set[str], merger: Expressions)
     if isinstance(train, ast.Assign):
         if not syntax.same(train.targets[0], evaluated.targets[0]):
             return None
-    return merger.expression(train, evaluated)
+    return merger.unified(train, evaluated)
 
 
-def _block(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> Any:
+def _block(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> Unified | None:
     """Merge two loops or nested functions: their heads are equal, and their bodies are merged."""
     new = copy.copy(train)
     if isinstance(train, ast.For):
         if not syntax.same(train.target, evaluated.target):
             return None
-        new.iter = merger.expression(train.iter, evaluated.iter)
-        if new.iter is None:
+        over = merger.unified(train.iter, evaluated.iter)
+        if over is None or over.holes:
             return None
+        new.iter = over.template
         inner = bound | syntax.assigned(ast.Expr(train.target))
     else:
         if train.name != evaluated.name or not syntax.same(train.args, evaluated.args):
             return None
         inner = bound | {a.arg for a in train.args.args}
-    new.body = merge_bodies(train.body, evaluated.body, inner, merger)
-    return new
+    body = merge_bodies(train.body, evaluated.body, inner, merger)
+    new.body = body.template
+    return Unified(new, body.holes)
 
 
 def _unmatched(
@@ -126,11 +130,11 @@ def _dropped(statement: ast.stmt, bound: set[str], merger: Expressions) -> ast.s
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return None
     name = statement.targets[0].id
-    value = merger.expression(statement.value, syntax.name(name)) if name in bound else None
-    if value is None:
+    value = merger.unified(statement.value, syntax.name(name)) if name in bound else None
+    if value is None or value.holes:
         return None
     new = copy.copy(statement)
-    new.value = value
+    new.value = value.template
     return new
 
 

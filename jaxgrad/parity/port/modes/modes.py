@@ -17,9 +17,10 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port.modes.mode_expressions import TRAINING, merge_expression
+from jaxgrad.parity.port.modes.mode_expressions import TRAINING, unified
 from jaxgrad.parity.port.modes.mode_statements import merge_bodies
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.unify import Unified
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -75,7 +76,7 @@ class Merger:
             return self._of_one_mode(left, label, training=True) if same else None
         names = _union(parameters(left), parameters(right))
         body = merge_bodies(left.node.body, right.node.body, set(names), self)
-        node = syntax.function("_", names, body)
+        node = syntax.function("_", names, body.template)
         if TRAINING in syntax.names_in(node):
             node.args.kwonlyargs.append(ast.arg(TRAINING))
             node.args.kw_defaults.append(None)
@@ -102,9 +103,9 @@ class Merger:
                 name.id = name.id if called is None else called.name
         return node
 
-    def expression(self, train: Any, evaluated: Any) -> Any:
-        """Return the expression of two, or None if they differ too much."""
-        return merge_expression(train, evaluated, self)
+    def unified(self, train: Any, evaluated: Any) -> Unified | None:
+        """Return the expression or statement of two, or None if they differ too much."""
+        return unified(train, evaluated, self)
 
 
 def parameters(written: Written) -> list[str]:

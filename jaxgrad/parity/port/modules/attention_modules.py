@@ -76,7 +76,7 @@ def _attention(module: nn.MultiheadAttention, given: dict[str, Value]) -> Attent
     if is_causal:
         masks = {}  # as in torch, which then does not read the mask
     is_self = all(x.real is inputs[0].real for x in inputs) and module.in_proj_weight is not None
-    is_self = is_self and len({syntax.text(code_of(x)) for x in inputs}) == 1
+    is_self = is_self and all(syntax.same(code_of(x), code_of(inputs[0])) for x in inputs)
     kind = "average" if options["average_attn_weights"] else "each"
     reals: dict[str, torch.Tensor] = {name: x.real for name, x in masks.items()}
     weights = kind if options["need_weights"] else "no"

@@ -11,6 +11,7 @@ from torch import nn
 
 from jaxgrad.parity.port.calls.hooks import as_lambda
 from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
@@ -99,19 +100,19 @@ def _with_backward_hook(
         return result
     if body:
         raise scope.refuse("a backward hook with several statements; write it as one", node)
-    codes = [syntax.text(code_of(a)) for a in inputs]
-    marked = syntax.renamed_parts(result.code, dict.fromkeys(codes, "_"))
+    codes = [code_of(a) for a in inputs]
+    marked = syntax.renamed_parts(result.code, [(code, "_") for code in codes])
     named: list[str] = []
     for n in range(len(inputs)):
         named.append(syntax.unique(f"x{n}" if n else "x", {*syntax.names_in(marked), *named}))
-    inner = syntax.renamed_parts(result.code, dict(zip(codes, named, strict=True)))
+    inner = syntax.renamed_parts(result.code, list(zip(codes, named, strict=True)))
     function = ast.Lambda(syntax.function("_", named, []).args, inner)
     hooked: ast.expr = syntax.call("jaxgrad.backward_hook", function, answer)
     if scope.run.classes is None and module.path:
         name = scope.fresh(_label(module.path))
         hooked = scope.assign(name, hooked)
         on_statement(scope.body[-1]).comments = (f"# a full backward hook of `{module.path}`",)
-    return renamed(result, ast.Call(hooked, [code_of(a) for a in inputs], []))
+    return renamed(result, ast.Call(hooked, codes, []))
 
 
 def _label(path: str) -> str:
@@ -175,7 +176,6 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
                 if function is not None:
                     code = syntax.call("jaxgrad.hook", code, function)
         if code is not place:
-            keys = param_paths.keys_of(path)
-            new = param_paths.replaced(keys, param_paths.params(), code, present=True)
-            statements += [*body, param_paths.assigned(new)]
+            statements += [*body, ast.Assign([syntax.as_target(place)], code)]
+            on_statement(statements[-1]).update = UpdateBuffer(hooked=True)
     return statements

@@ -78,7 +78,8 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
         methods += _methods(code_of(result))
         value = result
     known = classes.sequences.setdefault(path, functions)
-    if [x and syntax.text(x) for x in known] != [x and syntax.text(x) for x in functions]:
+    same = [x or ast.Pass() for x in known], [x or ast.Pass() for x in functions]
+    if not syntax.same(*same):
         return None
     code = syntax.call(code_of(module), code_of(given))
     if methods:
@@ -104,14 +105,8 @@ _LIBRARIES = ("F", "jax", "jaxgrad", "jnp", "lax", "math", "np")
 def _is_call_of(code: ast.expr, child: Module) -> bool:
     if not isinstance(code, ast.Call) or any(k.arg != MODULES for k in code.keywords):
         return False
-    place = syntax.text(code_of(child))
-    whole = [place, PLACEHOLDER]
-    inner = [syntax.text(x) for x in code.args]
-    return (
-        inner == whole
-        if syntax.is_written(code.func)
-        else [syntax.text(code.func), *inner] == whole
-    )
+    given = code.args if syntax.is_written(code.func) else [code.func, *code.args]
+    return syntax.same(given, [code_of(child), syntax.name(PLACEHOLDER)])
 
 
 def _function(code: ast.expr, child: Module) -> ast.expr | None:
@@ -119,7 +114,7 @@ def _function(code: ast.expr, child: Module) -> ast.expr | None:
     if _is_call_of(code, child):
         return None
     if isinstance(code, ast.Call) and not code.keywords:
-        if [syntax.text(x) for x in code.args] == [PLACEHOLDER]:
+        if syntax.same(code.args, [syntax.name(PLACEHOLDER)]):
             return code.func
     inner = syntax.substitute(code, {PLACEHOLDER: syntax.name("x")})
     return ast.Lambda(syntax.function("_", ["x"], []).args, inner)

@@ -115,8 +115,7 @@ def _key(node: ast.AST, name: str) -> ast.expr:
     takers = [
         call
         for call in ast.walk(node)
-        if isinstance(call, ast.Call)
-        and any(isinstance(x, ast.Name) and x.id == name for x in _arguments(call))
+        if isinstance(call, ast.Call) and any(syntax.is_name(x, name) for x in _arguments(call))
     ]
     if takers and all(_has_mode(call) for call in takers):
         return ast.IfExp(syntax.dotted(f"self.{EVALUATES}"), syntax.constant(None), key)
@@ -129,8 +128,8 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
 
 def _has_mode(call: ast.Call) -> bool:
     modes = [k.value for k in call.keywords if k.arg == TRAINING]
-    takes = syntax.text(call.func) in DROPOUTS or syntax.is_written(call.func)
-    return takes and [syntax.text(x) for x in modes] == [TRAINING]
+    takes = syntax.called(call) in DROPOUTS or syntax.is_written(call.func)
+    return takes and syntax.same(modes, [syntax.name(TRAINING)])
 
 
 class _Translate(ast.NodeTransformer):
@@ -160,7 +159,7 @@ class _Translate(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _is_mode(self, node: ast.expr) -> bool:
-        return self.root == "self" and isinstance(node, ast.Name) and node.id == TRAINING
+        return self.root == "self" and syntax.is_name(node, TRAINING)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         known = on_expression(node).part
@@ -188,7 +187,7 @@ class _Translate(ast.NodeTransformer):
             function = receiver if label == "__call__" else syntax.attribute(receiver, label)
             keywords = [k for k in node.keywords if k.arg not in (TRAINING, draws.RNG)]
             return ast.Call(function, args, [self.visit(k) for k in keywords])
-        if isinstance(node.func, ast.Call) and syntax.text(node.func.func) == "jax.checkpoint":
+        if isinstance(node.func, ast.Call) and syntax.called(node.func) == "jax.checkpoint":
             return self._checkpointed(node, node.func.args[0])
         node.keywords = [k for k in node.keywords if k.arg != MODULES]
         return self.generic_visit(node)
@@ -198,7 +197,7 @@ class _Translate(ast.NodeTransformer):
 
     def _checkpointed(self, node: ast.Call, function: ast.expr) -> ast.AST:
         """Return the call of a recomputed function; flax's form takes a module as an argument."""
-        if isinstance(function, ast.Call) and syntax.text(function.func) == "partial":
+        if isinstance(function, ast.Call) and syntax.called(function) == "partial":
             function = function.args[0]
         label = self._label(function)
         if label is not None:

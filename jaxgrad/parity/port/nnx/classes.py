@@ -6,7 +6,6 @@ import ast
 import copy
 import dataclasses
 import inspect
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import nn
 
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad.parity.port.source.unify import Hole, literals, unify
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,28 +41,24 @@ class Instance:
 
 def alike(instances: Sequence[Instance]) -> list[list[Instance]]:
     """Return the groups of modules that can have one class."""
-    groups: dict[Any, list[Instance]] = defaultdict(list)
+    groups: list[list[Instance]] = []
     for instance in instances:
-        groups[type(instance.module), *instance.numbers, _form(instance)].append(instance)
-    return list(groups.values())
+        group = next((g for g in groups if _are_alike(g[0], instance)), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(instance)
+    return groups
 
 
-def _form(instance: Instance) -> str:
-    """Return the code of a module without its numbers."""
-    module = copy.deepcopy(ast.Module(instance.nodes, []))
-    blank: list[tuple[ast.expr, ast.expr]] = [
-        (n, syntax.constant(f"a {'bool' if isinstance(numbers.value_of(n), bool) else 'number'}"))
-        for n in _numbers(module.body)
-    ]
-    return ast.dump(syntax.replace(module, blank))
+def _are_alike(one: Instance, other: Instance) -> bool:
+    same = type(one.module) is type(other.module) and list(one.numbers) == list(other.numbers)
+    return same and unify(one.nodes, other.nodes, literals) is not None
 
 
-def _numbers(nodes: Sequence[ast.AST]) -> list[ast.expr]:
-    """Return the numbers in some code without the defaults of methods, which read no attribute."""
-    methods = [n for x in nodes for n in ast.walk(x) if isinstance(n, ast.FunctionDef)]
-    defaults = [x for m in methods for d in m.args.kw_defaults if d for x in numbers.literals(d)]
-    found = [x for node in nodes for x in numbers.literals(node)]
-    return [x for x in found if not any(x is d for d in defaults)]
+def _holes(nodes: Sequence[ast.stmt], instance: Instance) -> list[Hole]:
+    unified = unify([*nodes], instance.nodes, literals)
+    assert unified is not None
+    return unified.holes
 
 
 def merged(
@@ -77,14 +73,13 @@ def merged(
     """
     base = group[0]
     init, methods = copy.deepcopy(base.init), copy.deepcopy(base.methods)
-    places = _numbers([*init, *methods])
-    in_init = len(_numbers(init))
-    values = [_numbers(instance.nodes) for instance in group]
-    vectors = [tuple(numbers.value_of(v[n]) for v in values) for n in range(len(places))]
+    in_init = {id(n) for statement in init for n in ast.walk(statement)}
+    holes = list(zip(*(_holes([*init, *methods], instance) for instance in group), strict=True))
     arguments, attributes, given = _attributes(group)
     replaced: list[tuple[ast.expr, ast.expr]] = []
     stored: list[str] = []
-    for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
+    for hole in holes:
+        place, vector = hole[0][0], tuple(numbers.value_of(own) for _, own in hole)
         if all(_equal(x, vector[0]) for x in vector):
             continue
         key = (*map(type, vector), *vector)
@@ -92,7 +87,7 @@ def merged(
             names = {*arguments.values(), *given, *base.numbers, "self", "rngs"}
             arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
-        if number < in_init:
+        if id(place) in in_init:
             replaced.append((place, syntax.name(label)))
         else:
             replaced.append((place, syntax.dotted(f"self.{label}")))

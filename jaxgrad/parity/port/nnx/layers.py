@@ -144,7 +144,7 @@ def shortened(node: ast.AST) -> None:
 
 def _is(code: ast.expr, value: Any) -> bool:
     try:
-        return syntax.text(code) == syntax.text(syntax.literal(value))
+        return syntax.same(code, syntax.literal(value))
     except PortError:
         return False
 

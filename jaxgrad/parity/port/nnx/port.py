@@ -18,6 +18,7 @@ from jaxgrad.parity.port.nnx.ported import PortedModel
 from jaxgrad.parity.port.nnx.training import variables_of, write_model_step
 from jaxgrad.parity.port.nnx.writing import write_model
 from jaxgrad.parity.port.proof.deviations import deviations_of
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.naming import docstring, named, with_unrolled
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
@@ -73,7 +74,7 @@ def port_to_nnx(
             deviations=deviations, layers=model.layers,
         )  # fmt: skip
 
-    if "jnp.empty" in source(notes):
+    if any(syntax.called(n) == "jnp.empty" for part in model.parts for n in ast.walk(part.node)):
         notes.append(EMPTY)
     layout = Layout(module, program.used, program.constants)
     if complex_parameters := layout.complex_parameters():

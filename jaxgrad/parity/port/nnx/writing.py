@@ -45,7 +45,7 @@ class Model:
     @property
     def takes_mode(self) -> bool:
         """Whether train and eval mode may differ."""
-        reads = any(EVALUATES in syntax.text(w.node) for w in self.parts)
+        reads = any(EVALUATES in _own_attributes(w.node) for w in self.parts)
         return reads or any(
             layers.draws(m) or next(m.buffers(), None) is not None
             for p, m in self.modules.by_path.items()
@@ -150,13 +150,18 @@ def _instance(
     module, numbers = modules.by_path[path], {}
     methods = [bodies.method(w, numbers, _attributes(module)) for w in own]
     methods.sort(key=lambda m: m.name != "__call__")
-    texts = [syntax.text(m) for m in methods]
-    reads = {x for x in (STREAM, EVALUATES) if any(f"self.{x}" in text for text in texts)}
+    reads = {x for m in methods for x in _own_attributes(m)} & {STREAM, EVALUATES}
     if path in loops:
         methods += iteration(module)
     init = constructors.statements(path, modules, made, reads)
     _check_attributes(module, reads)
     return Instance(path, module, numbers, init, methods)
+
+
+def _own_attributes(node: ast.AST) -> set[str]:
+    """Return the attributes of `self` that a method or a class names."""
+    found = [n for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+    return {n.attr for n in found if syntax.is_name(n.value, "self")}
 
 
 def _attributes(module: nn.Module) -> list[str]:
@@ -203,10 +208,10 @@ def _check(written: Written) -> None:
 
 
 def _refused(node: ast.AST) -> str:
-    if isinstance(node, ast.Assign) and syntax.text(node.targets[0]) == "self":
+    if isinstance(node, ast.Assign) and syntax.is_name(node.targets[0], "self"):
         return "other values for parameters"
     if isinstance(node, ast.Starred | ast.keyword):
         inner: Any = node.value
-        if isinstance(inner, ast.Name) and inner.id == "self":
+        if syntax.is_name(inner, "self"):
             return "the parameters of a module as a dict"
     return ""

@@ -83,12 +83,7 @@ DEVIATIONS = (
 def deviations_of(functions: Sequence[Written]) -> list[str]:
     """Return what to say in the docstring of a port with these functions."""
     torch_names = {name for w in functions for name in _torch_names(w)}
-    port_names = {
-        syntax.text(node.func)
-        for w in functions
-        for node in ast.walk(w.node)
-        if isinstance(node, ast.Call)
-    }
+    port_names = {syntax.called(node) for w in functions for node in ast.walk(w.node)}
     return [
         d.text for d in DEVIATIONS
         if d.torch <= torch_names and d.port <= port_names

@@ -115,7 +115,7 @@ def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
 
 def astype(code: ast.expr, dtype: ast.expr, before: torch.dtype | None = None) -> ast.expr:
     """Return a cast; a range and classes of integers are made in the new dtype at once."""
-    label = syntax.text(code.func) if isinstance(code, ast.Call) else ""
+    label = syntax.called(code)
     if isinstance(code, ast.Call) and before is torch.int64:
         given = next((k for k in code.keywords if k.arg == "dtype"), None)
         if label == "jax.nn.one_hot" and given is not None:

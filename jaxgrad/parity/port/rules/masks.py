@@ -73,7 +73,7 @@ def _call(code: ast.Call, scope: Scope, inner: Callable[[ast.expr], ast.expr]) -
     keywords = {k.arg or "": k.value for k in code.keywords}
     if not all(_is_known(x, scope) for x in keywords.values()):
         raise _Unknown
-    label = syntax.text(code.func)
+    label = syntax.called(code)
     name = label.removeprefix("jnp.").removeprefix("np.")  # numpy's own, for an earlier index
     like = name.removesuffix("_like")
     if name.endswith("_like") and like in _FILLED:
@@ -119,7 +119,7 @@ def _is_bool(local: str, scope: Scope) -> bool:
 def _value(local: str, scope: Scope) -> object:
     """Return the value of a local variable of the port."""
     values = scope.values.values()
-    return next((x for x in values if isinstance(x.code, ast.Name) and x.code.id == local), None)
+    return next((x for x in values if syntax.is_name(x.code, local)), None)
 
 
 def _is_known(code: ast.expr, scope: Scope) -> bool:
@@ -130,7 +130,7 @@ def _is_known(code: ast.expr, scope: Scope) -> bool:
         known = isinstance(_value(code.id, scope), Size | Folded)
         return known or code.id in scope.indices or code.id in ("bool", "int", "float")
     if isinstance(code, ast.Attribute):
-        return syntax.text(code) in syntax.DTYPES.values()
+        return syntax.dotted_name(code) in syntax.DTYPES.values()
     if isinstance(code, ast.Constant):
         return True
     if isinstance(code, ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Slice):

@@ -136,7 +136,7 @@ def _negative(op: Operation) -> ast.expr:
 
 
 def _detach(op: Operation) -> ast.expr:
-    return syntax.call("lax.stop_gradient", op.input)
+    return syntax.stopped(op.input)
 
 
 def _softmax_backward(op: Operation) -> ast.expr:

@@ -44,7 +44,7 @@ def _bernoulli(op: Operation) -> ast.expr:
 def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
     """Return the shape and dtype of an input whose values are not read."""
     code = op.input
-    if isinstance(code, ast.Call) and syntax.text(code.func) in ("jnp.empty", "jnp.zeros"):
+    if isinstance(code, ast.Call) and syntax.called(code) in ("jnp.empty", "jnp.zeros"):
         dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
         return code.args[0], dtype or syntax.dotted("float")
     source = op.once()

@@ -20,7 +20,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Key, Loop, Number, Part
+from jaxgrad.parity.port.ir import Key, Loop, Number, Part, Stop, UpdateBuffer
 
 
 class _OfNode:
@@ -42,10 +42,10 @@ class StatementAnnotations(_OfNode):
     # the flax constructors write `# tied`. The writer prints it, above the statement if it is long.
     trailing: str = ""
 
-    # The variable of a loop over modules to which the statement assigns the module's new params,
-    # or "". Set by `values/state`. An unrolled loop puts them in their place in `p`; a loop that
-    # stays collects them in a list.
-    updates: str = ""
+    # Whether the statement gives a part of the params a new value: its target is the place of the
+    # part, alone or after the result of a call. Set by `values/state`, `modules/module_hooks` and
+    # `finish/ties`; `finish/updates` writes the copy of the params that these statements change.
+    update: UpdateBuffer | None = None
 
     # Whether the statement is one iteration's copy from a loop that was unrolled. Set by
     # `loops/unrolling`; `finish/repeats` makes loops again of such statements alone.
@@ -69,10 +69,6 @@ class StatementAnnotations(_OfNode):
     # `finish/lines`; parts of this part do not get that name (`finish/part_names`).
     part: bool = False
 
-    # The same statement in the other of two copies of a function that are being merged. Set by
-    # `merging/variants`; `merging/merging` takes it away once it has compared the two.
-    counterpart: ast.stmt | None = None
-
 
 @dataclasses.dataclass(init=False, repr=False, eq=False)
 class ExpressionAnnotations(_OfNode):
@@ -95,9 +91,9 @@ class ExpressionAnnotations(_OfNode):
     # classes name the keys and split them.
     draw: Key | None = None
 
-    # Whether the name takes the result of a call that returns its params too. Set by
-    # `values/state`; `finish/updates` gives it the name under which the result is used.
-    result: bool = False
+    # Whether no gradient goes through the value. Set by `syntax.stopped`, which writes the call of
+    # `lax.stop_gradient`; `syntax.inside_stop` reads it.
+    stop: Stop | None = None
 
     # The part of a torch module that this expression of the params is, as in `p["conv"]["weight"]`.
     # Set by `values/places`; flax classes reach it in another way, and a call that takes each

@@ -33,15 +33,14 @@ def cleaned(body: list[ast.stmt], *, left: bool = False) -> list[ast.stmt]:
 def _without_repeated_tests(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements without an assertion that stands above already."""
     found: list[ast.stmt] = []
-    held: dict[str, set[str]] = {}  # the variables of each test that holds
+    held: list[ast.expr] = []  # the tests that hold
     for statement in body:
         if isinstance(statement, ast.Assert):
-            test = syntax.text(statement.test)
-            if test in held:
+            if any(syntax.same(statement.test, test) for test in held):
                 continue
-            held[test] = set(syntax.names_in(statement.test))
+            held.append(statement.test)
         changed = syntax.assigned(statement)
-        held = {test: names for test, names in held.items() if not names & changed}
+        held = [test for test in held if not changed & set(syntax.names_in(test))]
         found.append(statement)
     return found
 
@@ -161,7 +160,4 @@ def _is_trivial(statement: ast.stmt) -> bool:
     """Return whether a statement is `x = x`, or an assertion about constants."""
     if isinstance(statement, ast.Assert):
         return not syntax.names_in(statement.test)
-    if not isinstance(statement, ast.Assign):
-        return False
-    target, value = statement.targets[0], statement.value
-    return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id
+    return syntax.is_itself(statement)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import inspect
 import math
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 
-from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad import functional
+from jaxgrad.parity.port.ir import Stop
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 
 
@@ -54,6 +57,61 @@ def call_written(function: str, *args: ast.expr) -> ast.Call:
 def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
     """Return whether a node is the name of a function of the port, not of a local variable."""
     return isinstance(node, ast.Name) and on_expression(node).written
+
+
+def is_name(code: ast.AST | None, text: str) -> TypeGuard[ast.Name]:
+    """Return whether an expression is a certain name."""
+    return isinstance(code, ast.Name) and code.id == text
+
+
+def is_itself(statement: ast.stmt) -> bool:
+    """Return whether a statement is `x = x`."""
+    match statement:
+        case ast.Assign([ast.Name(target)], ast.Name(value)):
+            return target == value
+    return False
+
+
+def dotted_name(code: ast.AST | None) -> str:
+    """Return `jnp.split` for the attribute of a name, and "" for an expression that is none."""
+    names: list[str] = []
+    while isinstance(code, ast.Attribute):
+        names.insert(0, code.attr)
+        code = code.value
+    return ".".join([code.id, *names]) if isinstance(code, ast.Name) else ""
+
+
+def called(code: ast.AST | None) -> str:
+    """Return `jnp.split` for a call of it, and "" for code that is not the call of a name."""
+    return dotted_name(code.func) if isinstance(code, ast.Call) else ""
+
+
+def operator(code: ast.AST | None) -> Callable[..., Any] | None:
+    """Return the function of `jaxgrad.functional` that a call calls, or None."""
+    match code:
+        case ast.Call(ast.Attribute(ast.Name("F"), name)):
+            return getattr(functional, name, None)
+    return None
+
+
+def parameters_of(code: ast.AST | None) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of the function of `jaxgrad.functional` that a call calls, by name."""
+    function = operator(code)
+    return {} if function is None else inspect.signature(function).parameters
+
+
+def stopped(code: ast.expr) -> ast.Call:
+    """Return a value through which no gradient goes."""
+    node = call("lax.stop_gradient", code)
+    on_expression(node).stop = Stop()
+    return node
+
+
+def inside_stop(code: ast.AST | None) -> ast.expr | None:
+    """Return the value that an expression stops the gradient of, or None for another expression."""
+    if isinstance(code, ast.Call) and on_expression(code).stop is not None:
+        return code.args[0]
+    return None
 
 
 def rename_written(node: ast.AST, names: Mapping[str, str]) -> None:
@@ -127,8 +185,18 @@ class _Brackets(ast.NodeTransformer):
         return node
 
 
-def same(left: ast.AST, right: ast.AST) -> bool:
-    return ast.dump(left) == ast.dump(right)
+def same(left: ast.AST | Sequence[ast.AST], right: ast.AST | Sequence[ast.AST]) -> bool:
+    """Return whether two trees, or two lists of trees, are written alike."""
+    if isinstance(left, ast.AST) and isinstance(right, ast.AST):
+        return ast.dump(left) == ast.dump(right)
+    if isinstance(left, ast.AST) or isinstance(right, ast.AST):
+        return False
+    return [ast.dump(x) for x in left] == [ast.dump(x) for x in right]
+
+
+def same_function(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
+    """Return whether two functions differ in their names alone."""
+    return same([left.args, *left.body], [right.args, *right.body])
 
 
 def substitute(node: Any, parts: Mapping[str, ast.expr]) -> Any:
@@ -143,7 +211,13 @@ class _Substitute(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id not in self.parts or is_written(node):
             return node
-        return copy.deepcopy(self.parts[node.id])
+        part = self.parts[node.id]
+        return as_target(part) if isinstance(node.ctx, ast.Store) else copy.deepcopy(part)
+
+
+def with_part(node: Any, part: ast.expr, new: ast.expr) -> Any:
+    """Return a copy of a node with one of its parts replaced."""
+    return copy.deepcopy(node, {id(part): new})
 
 
 def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:
@@ -196,19 +270,18 @@ def rename_variables(statement: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
     return statement
 
 
-def renamed_parts(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
-    """Return a copy of an expression with parts replaced by names: their text -> the name."""
+def renamed_parts(node: ast.expr, names: Sequence[tuple[ast.expr, str]]) -> ast.expr:
+    """Return a copy of an expression with a name in place of each part that is written alike."""
     return _RenameParts(names).visit(copy.deepcopy(node))
 
 
 class _RenameParts(ast.NodeTransformer):
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, names: Sequence[tuple[ast.expr, str]]) -> None:
         self.names = names
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.expr) and text(node) in self.names:
-            return name(self.names[text(node)])
-        return self.generic_visit(node)
+        new = next((new for part, new in self.names if same(part, node)), None)
+        return self.generic_visit(node) if new is None else name(new)
 
 
 def names_in(node: ast.AST) -> list[str]:
@@ -217,10 +290,36 @@ def names_in(node: ast.AST) -> list[str]:
 
 
 def assigned(node: ast.AST) -> set[str]:
-    """Return the names that a function or a statement assigns."""
-    return {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    """Return the names that a function or a statement assigns, or gives new parts as params."""
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {n.id for n in names if isinstance(n.ctx, ast.Store)} | updated(node)
+
+
+def updated(node: ast.AST) -> set[str]:
+    """Return the variables of params that a function or a statement updates."""
+    return {root(place) for n in ast.walk(node) if (place := update_place(n)) is not None}
+
+
+def update_place(node: ast.AST) -> ast.expr | None:
+    """Return the part of the params that a statement updates, or None for another node."""
+    if not isinstance(node, ast.Assign) or on_statement(node).update is None:
+        return None
+    target = node.targets[0]
+    return target.elts[-1] if isinstance(target, ast.Tuple) else target
+
+
+def as_target(place: ast.expr) -> ast.expr:
+    """Return a variable, an element or an attribute as the target of an assignment."""
+    new = copy.deepcopy(place)
+    new.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
+    return new
+
+
+def root(code: ast.expr) -> str:
+    """Return the variable that an expression is a part of, or "" if it is a part of a call."""
+    while isinstance(code, ast.Subscript | ast.Attribute):
+        code = code.value
+    return code.id if isinstance(code, ast.Name) else ""
 
 
 def nonlocals(node: ast.AST) -> set[str]:

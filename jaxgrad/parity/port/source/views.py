@@ -27,12 +27,13 @@ def replaced(place: ast.expr, new: ast.expr, ndim: int) -> tuple[ast.Name | None
         return replaced(place.value, syntax.attribute(new, place.attr), _UNKNOWN)
     if not isinstance(place, ast.Call):
         return None, new
-    if _is_call(place, _SLICE):
+    if syntax.called(place) == _SLICE:
         whole, start, _ = place.args
         axis = {k.arg or "": k.value for k in place.keywords}
         code = syntax.call("lax.dynamic_update_slice_in_dim", whole, new, start, **axis)
         return replaced(whole, code, _UNKNOWN)
-    if _is_call(place, _DIAGONAL) and len(place.args) == 1 and not place.keywords and ndim == 1:
+    alone = len(place.args) == 1 and not place.keywords
+    if syntax.called(place) == _DIAGONAL and alone and ndim == 1:
         keep = syntax.constant(False)  # of a matrix: its diagonal has one dimension
         code = syntax.call("jnp.fill_diagonal", place.args[0], new, inplace=keep)
         return replaced(place.args[0], code, _UNKNOWN)
@@ -45,7 +46,7 @@ def is_part(code: ast.expr) -> bool:
     """Return whether an expression is a part of a variable, at places that are constants."""
     if isinstance(code, ast.Subscript):
         whole, places = code.value, [code.slice]
-    elif isinstance(code, ast.Call) and (_is_call(code, _SLICE) or _is_call(code, _DIAGONAL)):
+    elif isinstance(code, ast.Call) and syntax.called(code) in (_SLICE, _DIAGONAL):
         whole, places = code.args[0], [*code.args[1:], *(k.value for k in code.keywords)]
     else:
         return False
@@ -56,10 +57,6 @@ def is_part(code: ast.expr) -> bool:
 
 _UNKNOWN = -1
 _SLICE, _DIAGONAL = "lax.dynamic_slice_in_dim", "F.diagonal"
-
-
-def _is_call(code: ast.Call, label: str) -> bool:
-    return syntax.text(code.func) == label
 
 
 def _of_method(

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from jaxgrad.parity.port.source import param_paths, syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.scope import Scope, Store
@@ -60,7 +61,7 @@ def joined(then: Arm, otherwise: Arm, scope: Scope, node: ast.AST) -> Stores:
             )
     places = _places([*then.stores, *otherwise.stores], scope)
     stored = [s.statement for arm in (then, otherwise) for s in arm.stores]
-    values = [_values(arm, places) for arm in (then, otherwise)]
+    values = [_values(arm, places, scope) for arm in (then, otherwise)]
     left = [s for arm in (then, otherwise) for s in arm.body if any(s is x for x in stored)]
     changed = [n for arm in (then, otherwise) for n in arm.changed]
     if scope.run.classes is not None and (left or (changed and not places)):
@@ -85,25 +86,30 @@ def _places(stores: Sequence[Store], scope: Scope) -> list[ast.expr]:
     known = {param_paths.PARAMS, *scope.turning}
     if scope.run.classes is None:  # a loop in the arm has put its modules' params in their place
         stores = [x for x in stores if param_paths.of(x.place).owner in known]
-    found = {syntax.text(x.place): x.place for x in stores}
-    return [x for text, x in found.items() if not any(text.startswith(f"{o}[") for o in found)]
+    found = {param_paths.of(x.place): x.place for x in stores}
+    return [x for p, x in found.items() if not any(p.is_in(o) for o in found if o != p)]
 
 
-def _values(arm: Arm, places: Sequence[ast.expr]) -> list[ast.expr]:
+def _values(arm: Arm, places: Sequence[ast.expr], scope: Scope) -> list[ast.expr]:
     """Return the values of the places after an arm."""
     only = arm.stores[0] if len(arm.stores) == 1 else None
     at = next((n for n, s in enumerate(arm.body) if only and s is only.statement), None)
     if only is None or at is None or _is_read(only, arm.body[at + 1 :]):
         return [copy.deepcopy(x) for x in places]
-    del arm.body[at]
-    own = syntax.text(only.place)
-    return [copy.deepcopy(only.new if syntax.text(x) == own else x) for x in places]
+    new = only.statement.value
+    if isinstance(only.statement.targets[0], ast.Tuple):  # beside the result of a call
+        new = syntax.name(scope.fresh(_label(only.place)))
+        only.statement.targets[0].elts[-1] = ast.Name(new.id, ast.Store())
+        on_statement(only.statement).update = None
+    else:
+        del arm.body[at]
+    return [copy.deepcopy(new if syntax.same(x, only.place) else x) for x in places]
 
 
 def _is_read(store: Store, later: Sequence[ast.stmt]) -> bool:
     """Return whether later statements read a new value in its place, or change what it is."""
-    root = param_paths.of(store.place).owner
-    own = set(syntax.names_in(store.new))
+    root, target = syntax.root(store.place), store.statement.targets[0]
+    own = set() if isinstance(target, ast.Tuple) else set(syntax.names_in(store.statement.value))
     return any(root in syntax.names_in(s) or own & syntax.assigned(s) for s in later)
 
 

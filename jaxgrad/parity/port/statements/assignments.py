@@ -10,7 +10,7 @@ from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.statements import stores
-from jaxgrad.parity.port.values.binding import bind, with_name
+from jaxgrad.parity.port.values.binding import bind, stopped, with_name
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -107,7 +107,7 @@ def _unpack_star(
     middle.items = [renamed(x, syntax.item(middle.code, n)) for n, x in enumerate(rest)]
     whole = code_of(value)
     if _stops(value, scope):
-        whole = syntax.call("lax.stop_gradient", whole)
+        whole = syntax.stopped(whole)
     scope.emit(ast.Assign([ast.Tuple(places, ast.Store())], whole))
     return True
 
@@ -155,14 +155,14 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
             scope.values[name] = bound
             if value.code is None:
                 code = code_of(part)
-                stop = scope.no_grad and isinstance(part, Tensor)
-                codes.append(syntax.call("lax.stop_gradient", code) if stop else code)
+                is_stopped = scope.no_grad and isinstance(part, Tensor)
+                codes.append(stopped(part, code) if is_stopped else code)  # pyright: ignore[reportArgumentType]
     if value.code is None:
         code: ast.expr = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
     else:
         code = on_expression(value.code).unpacked or code_of(value)
         if _stops(value, scope):
-            code = syntax.call("lax.stop_gradient", code)
+            code = syntax.stopped(code)
     place = (
         elements[0]
         if value.code is None and len(elements) == 1

@@ -87,7 +87,7 @@ def _joined(
             local = scope.local(name)
             for which, value in ((taken, found), (not taken, other)):
                 code = code_of(value)
-                if syntax.text(code) != local:
+                if not syntax.is_name(code, local):
                     added[which].append((local, code))
             kind = Tensor if isinstance(found, Tensor) else Size
             after[name] = kind(found.real, syntax.name(local))

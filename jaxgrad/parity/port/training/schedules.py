@@ -141,7 +141,7 @@ def _function(
     node = write_function(function, label, points)
     if isinstance(node, ast.Lambda):
         return node
-    equal = (w for w in section if isinstance(w, Written) and _are_equal(w.node, node))
+    equal = (w for w in section if isinstance(w, Written) and syntax.same_function(w.node, node))
     if (other := next(equal, None)) is not None:
         return syntax.name(other.name)
     taken.add(label)
@@ -150,9 +150,3 @@ def _function(
     written.pinned = True
     section.append(written)
     return syntax.name(label)
-
-
-def _are_equal(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
-    """Return whether two functions differ in their names alone."""
-    pairs = zip((left.args, *left.body), (right.args, *right.body), strict=False)
-    return len(left.body) == len(right.body) and all(syntax.same(a, b) for a, b in pairs)

@@ -98,11 +98,8 @@ def bind_results(names: Sequence[str], reals: Sequence[Any], code: ast.expr, sco
 
 def stopped(value: Tensor, code: ast.expr) -> ast.expr:
     """Return the code of a tensor that is computed inside of `no_grad`."""
-    if not (value.real.is_floating_point() or value.real.is_complex()):
-        return code
-    if isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient":
-        return code
-    return syntax.call("lax.stop_gradient", code)
+    has_gradient = value.real.is_floating_point() or value.real.is_complex()
+    return syntax.stopped(code) if has_gradient and syntax.inside_stop(code) is None else code
 
 
 def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Value:
@@ -136,7 +133,7 @@ def stop_all(value: Value) -> Value:
         return Tensor(value.real, stopped(value, code_of(value)))
     if isinstance(value, Items) and isinstance(value.code, ast.Call):
         whole = copy.copy(value)
-        whole.code = syntax.call("lax.stop_gradient", value.code)
+        whole.code = syntax.stopped(value.code)
         return whole
     if isinstance(value, Items):
         return Items(value.real, None, [stop_all(value.at(n)) for n in range(len(value.items))])

@@ -92,13 +92,11 @@ class Store:
 
     Attributes:
         place: The expression of the parameter or buffer.
-        new: The expression of its new value.
-        statement: The statement that puts the value there, or None if it is part of another one.
+        statement: The statement that puts the value there.
     """
 
     place: ast.expr
-    new: ast.expr
-    statement: ast.stmt | None
+    statement: ast.Assign
 
 
 @dataclasses.dataclass(eq=False)
@@ -221,7 +219,7 @@ class Scope:
 
     def assign(self, name: str, code: ast.expr) -> ast.expr:
         """Emit `name = code` and return the name's expression."""
-        if not (isinstance(code, ast.Name) and code.id == name):
+        if not (syntax.is_name(code, name)):
             self.emit(ast.Assign([ast.Name(name, ast.Store())], code))
         return syntax.name(name)
 

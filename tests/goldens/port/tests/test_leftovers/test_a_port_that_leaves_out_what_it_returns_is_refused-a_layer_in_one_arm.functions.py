@@ -21,14 +21,15 @@ F = functional.at("2.13")
 
 def a_layer_in_one_arm(p, x, *, training=False):
     """Kind.a_layer_in_one_arm (port/test_leftovers.py:0): x (N, 3) -> (N, 2), updated p."""
+    p = dict(p)
     y = F.linear(x, **p["fc"])
 
     def then(y):
         norm_out, norm = batch_norm1d(p["norm"], y, training=training)
         return norm_out, norm
 
-    y, norm_2 = lax.cond(y.mean() > -100, then, lambda y: (y, p["norm"]), y)
-    return y, {**p, "norm": norm_2}
+    y, p["norm"] = lax.cond(y.mean() > -100, then, lambda y: (y, p["norm"]), y)
+    return y, p
 
 
 def batch_norm1d(p, x, *, training):

@@ -9,6 +9,7 @@ Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.
 """
 
+import jax
 from jax import lax
 from jaxgrad import functional
 
@@ -20,14 +21,14 @@ def a_parameter_that_is_not_trained(p, x):
 
     x (N, 3) -> (N, 2), updated p.
     """
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     y = F.linear(x, **p["fc"]) - F.linear(x, **p["target"])
     old = p["target"]["weight"]
     old = lax.stop_gradient(old * 0.9)
     old = lax.stop_gradient(F.add(old, p["fc"]["weight"], alpha=0.1))
-    p["target"] = {**p["target"], "weight": old}
+    p["target"]["weight"] = old
     old = p["target"]["bias"]
     old = lax.stop_gradient(old * 0.9)
     old = lax.stop_gradient(F.add(old, p["fc"]["bias"], alpha=0.1))
-    p["target"] = {**p["target"], "bias": old}
+    p["target"]["bias"] = old
     return y, p

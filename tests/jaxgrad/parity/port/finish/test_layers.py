@@ -46,7 +46,7 @@ def test_a_tied_head_reads_the_weight_of_the_embedding():
     text = port(Tied(False), (ids,), prove=False).source
     assert 'F.linear(F.embedding(ids, **p["embed"]), p["embed"]["weight"])  # tied' in text
     text = port(Tied(True), (ids,), prove=False).source
-    assert '"weight": p["embed"]["weight"]}  # tied' in text
+    assert 'p["head"]["weight"] = p["embed"]["weight"]  # tied' in text
 
 
 class Halves(nn.Module):

@@ -42,12 +42,3 @@ def test_a_part_is_in_itself_and_in_what_contains_it():
     assert weight.is_in(weight) and weight.is_in(Param(("layers", 0))) and weight.is_in(Param())
     assert not Param(("layers",)).is_in(weight)
     assert not weight.is_in(Param(("weight",))) and not weight.is_in(Param((), "layer"))
-
-
-def test_new_params_are_found_by_their_variable():
-    """Only a statement that assigns the whole params is found."""
-    value = parsed('{**p, "mean": m}')
-
-    assert param_paths.new_params(param_paths.assigned(value)) is value
-    assert param_paths.new_params(ast.parse('p["mean"] = m').body[0]) is None
-    assert param_paths.new_params(ast.parse("q = m").body[0]) is None

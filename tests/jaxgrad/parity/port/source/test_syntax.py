@@ -2,7 +2,11 @@
 
 import ast
 
+import pytest
+
+from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 
 
 def test_nodes_are_visited_as_they_are_written():
@@ -20,3 +24,44 @@ def test_a_part_of_a_tree_is_replaced_where_it_is():
     assert isinstance(code, ast.BinOp)
 
     assert syntax.text(syntax.replace(code, [(code.right, syntax.name("y"))])) == "x + y"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('y, p["norm"]["mean"] = f(p)', {"y", "p"}),
+        ("y, layer = f(layer)", {"y", "layer"}),
+        ('p["mean"] = m', {"p"}),
+    ],
+)
+def test_an_update_assigns_the_variable_of_the_params(text, names):
+    """Without the fact, an element that is set is not an assignment of its variable."""
+    (statement,) = ast.parse(text).body
+    before = syntax.assigned(statement)
+    on_statement(statement).update = UpdateBuffer()
+
+    assert syntax.assigned(statement) == names
+    assert syntax.updated(statement) == names - {"y"}
+    assert before == {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)
+                      and isinstance(n.ctx, ast.Store)}  # fmt: skip
+
+
+def test_an_update_of_a_loops_module_gets_its_place_where_the_loop_is_unrolled():
+    """The place is the target of the assignment, and the argument of the call."""
+    (statement,) = ast.parse("y, layer = f(layer, y)").body
+    place = ast.parse('p["layers"][0]', mode="eval").body
+
+    new = syntax.substitute(statement, {"layer": place})
+
+    assert syntax.text(new) == "y, p['layers'][0] = f(p['layers'][0], y)"
+    assert isinstance(new.targets[0].elts[1].ctx, ast.Store)
+
+
+def test_a_stop_is_known_by_what_it_means():
+    """A call of `lax.stop_gradient` that the porter has not written as a stop is not one."""
+    value = syntax.name("x")
+    stop = syntax.stopped(value)
+
+    assert syntax.inside_stop(stop) is value and syntax.text(stop) == "lax.stop_gradient(x)"
+    assert syntax.inside_stop(syntax.call("lax.stop_gradient", value)) is None
+    assert syntax.inside_stop(value) is None and syntax.inside_stop(None) is None

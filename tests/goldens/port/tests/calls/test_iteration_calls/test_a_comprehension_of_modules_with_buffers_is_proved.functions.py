@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -17,14 +18,12 @@ F = functional.at("2.13")
 
 def twice(p, x, *, training=False):
     """Twice (calls/test_iteration_calls.py:0): x (N, 3) -> (N, 8), updated p."""
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     trunk_out, p["trunk"] = trunk(p["trunk"], x, training=training)
     b, p["trunk"] = trunk(p["trunk"], x * x, training=training)
     a = trunk_out
-    module_out, branch = batch_norm1d(p["branches"][0], a * b, training=training)
-    p["branches"] = [branch, *p["branches"][1:]]
-    a, branch = batch_norm1d(p["branches"][1], a * b, training=training)
-    p["branches"] = [*p["branches"][:1], branch, *p["branches"][2:]]
+    module_out, p["branches"][0] = batch_norm1d(p["branches"][0], a * b, training=training)
+    a, p["branches"][1] = batch_norm1d(p["branches"][1], a * b, training=training)
     return jnp.concatenate([module_out, a], axis=-1), p
 
 

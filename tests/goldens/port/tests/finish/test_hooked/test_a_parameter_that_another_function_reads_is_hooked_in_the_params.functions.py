@@ -15,15 +15,11 @@ F = functional.at("2.13")
 
 def outer(p, x):
     """Outer (finish/test_hooked.py:0): x (N, 4) -> (N, 4)."""
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     KEPT = jnp.array([[1.0], [0.0], [1.0], [0.0]], dtype=jnp.float32)
-    p["inner"] = {
-        **p["inner"],
-        "linear": {
-            **p["inner"]["linear"],
-            "weight": jaxgrad.hook(p["inner"]["linear"]["weight"], lambda grad: grad * KEPT),
-        },
-    }
+    p["inner"]["linear"]["weight"] = jaxgrad.hook(
+        p["inner"]["linear"]["weight"], lambda grad: grad * KEPT
+    )
     return F.linear(inner(p["inner"], x) + inner(p["inner"], 2 * x), **p["out"])
 
 
@@ -49,15 +45,11 @@ F = functional.at("2.13")
 
 def outer(p, x):
     """Outer (finish/test_hooked.py:0): x (N, 4) -> (N, 4)."""
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     KEPT = jnp.array([[1.0], [0.0], [1.0], [0.0]], dtype=jnp.float32)
-    p["inner"] = {
-        **p["inner"],
-        "linear": {
-            **p["inner"]["linear"],
-            "weight": jaxgrad.hook(p["inner"]["linear"]["weight"], lambda grad: grad * KEPT),
-        },
-    }
+    p["inner"]["linear"]["weight"] = jaxgrad.hook(
+        p["inner"]["linear"]["weight"], lambda grad: grad * KEPT
+    )
     return F.linear(inner(p["inner"], x) + inner(p["inner"], 2 * x), **p["out"])
 
 
@@ -83,15 +75,11 @@ F = functional.at("2.13")
 
 def outer(p, x):
     """Outer (finish/test_hooked.py:0): x (N, 4) -> (N, 4)."""
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     KEPT = jnp.array([[1.0], [0.0], [1.0], [0.0]], dtype=jnp.float32)
-    p["inner"] = {
-        **p["inner"],
-        "linear": {
-            **p["inner"]["linear"],
-            "weight": jaxgrad.hook(p["inner"]["linear"]["weight"], lambda grad: grad * KEPT),
-        },
-    }
+    p["inner"]["linear"]["weight"] = jaxgrad.hook(
+        p["inner"]["linear"]["weight"], lambda grad: grad * KEPT
+    )
     return F.linear(inner(p["inner"], x) + inner(p["inner"], 2 * x), **p["out"])
 
 

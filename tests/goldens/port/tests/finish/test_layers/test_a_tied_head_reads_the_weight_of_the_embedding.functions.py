@@ -22,6 +22,7 @@ def tied(p, ids):
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 from jaxgrad import functional
 
 F = functional.at("2.13")
@@ -29,6 +30,6 @@ F = functional.at("2.13")
 
 def tied(p, ids):
     """Tied (finish/test_layers.py:0): ids (1, L) int -> (1, L, 5)."""
-    p = dict(p)
-    p["head"] = {**p.get("head", {}), "weight": p["embed"]["weight"]}  # tied
+    p = jax.tree.map(lambda x: x, p)
+    p["head"]["weight"] = p["embed"]["weight"]  # tied
     return F.linear(F.embedding(ids, **p["embed"]), **p["head"])

@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jaxgrad
 from jaxgrad import functional
 from jaxgrad import optim
@@ -18,10 +19,9 @@ F = functional.at("2.13")
 
 def shared(p, x, *, training=False):
     """Shared (finish/test_ties.py:0): x (N, 3) -> (N, 3), updated p."""
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     x = F.linear(x, **p["fc"])
-    x, norm = batch_norm1d(p["again"]["norm"], x, training=training)
-    p["again"] = {**p["again"], "norm": norm}
+    x, p["again"]["norm"] = batch_norm1d(p["again"]["norm"], x, training=training)
     return x, p
 
 

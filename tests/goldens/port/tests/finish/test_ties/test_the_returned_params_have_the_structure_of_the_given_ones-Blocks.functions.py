@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -20,25 +21,10 @@ def blocks_forward(p, x, *, training=False):
 
     Blocks (finish/test_ties.py:0): x (N, 3) -> (N, 3), updated p.
     """
-    p = dict(p)
-    given = dict(p)
-    # tied
-    p["blocks"] = [
-        {
-            **p.get("blocks", {})[0],
-            "fc": {**p.get("blocks", {})[0].get("fc", {}), "weight": p["first"]["weight"]},
-        },
-        *p.get("blocks", {})[1:],
-    ]
-    # tied
-    p["blocks"] = [
-        *p.get("blocks", {})[:1],
-        {
-            **p.get("blocks", {})[1],
-            "fc": {**p.get("blocks", {})[1].get("fc", {}), "weight": p["first"]["weight"]},
-        },
-        *p.get("blocks", {})[2:],
-    ]
+    given = p
+    p = jax.tree.map(lambda x: x, p)
+    p["blocks"][0]["fc"]["weight"] = p["first"]["weight"]  # tied
+    p["blocks"][1]["fc"]["weight"] = p["first"]["weight"]  # tied
     x = F.linear(x, **p["first"])
     blocks = []
     for block in p["blocks"]:

@@ -20,8 +20,7 @@ def tied(p, x, *, training=False):
     Tied (finish/test_ties.py:0): x (N, 3) -> (N, 3), updated p.
     """
     p = dict(p)
-    # tied
-    p["b"] = {**p.get("b", {}), "fc": {**p.get("b", {}).get("fc", {}), "weight": p["a"]["weight"]}}
+    p["b"] = {"fc": {"weight": p["a"]["weight"]}}  # tied
     norm_out = F.linear(F.linear(x, **p["a"]), **p["b"]["fc"])
     norm_out, p["norm"] = batch_norm1d(p["norm"], norm_out, training=training)
     return norm_out, {k: x for k, x in p.items() if k != "b"}

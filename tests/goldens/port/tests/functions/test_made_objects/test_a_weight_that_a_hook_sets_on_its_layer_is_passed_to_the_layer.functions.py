@@ -5,6 +5,7 @@
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -13,9 +14,10 @@ F = functional.at("2.13")
 
 def sequential(p, x):
     """torch.nn.Sequential: x (N, 4) -> (N, 4)."""
-    p = [*p[:3], {**p[3], "bias": p[0]["bias"]}, *p[4:]]  # tied
-    p = [*p[:3], {**p[3], "weight_g": p[0]["weight_g"]}, *p[4:]]  # tied
-    p = [*p[:3], {**p[3], "weight_v": p[0]["weight_v"]}, *p[4:]]  # tied
+    p = jax.tree.map(lambda x: x, p)
+    p[3]["bias"] = p[0]["bias"]  # tied
+    p[3]["weight_g"] = p[0]["weight_g"]  # tied
+    p[3]["weight_v"] = p[0]["weight_v"]  # tied
     weight = compute_weight(p[0])
     x = F.linear(x, weight, p[0]["bias"])
     x = jnp.tanh(x)

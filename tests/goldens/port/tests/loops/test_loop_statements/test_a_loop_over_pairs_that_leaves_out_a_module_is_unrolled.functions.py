@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -17,12 +18,10 @@ F = functional.at("2.13")
 
 def firsts(p, x, *, training=False):
     """Firsts (loops/test_loop_statements.py:0): x (N, 3) -> (N, 3), updated p."""
-    p = dict(p)
-    x, norm = batch_norm1d(p["pairs"][0][0], x, training=training)
-    p["pairs"] = [[norm, *p["pairs"][0][1:]], *p["pairs"][1:]]
+    p = jax.tree.map(lambda x: x, p)
+    x, p["pairs"][0][0] = batch_norm1d(p["pairs"][0][0], x, training=training)
     x = jnp.sin(x)
-    x, norm = batch_norm1d(p["pairs"][1][0], x, training=training)
-    p["pairs"] = [*p["pairs"][:1], [norm, *p["pairs"][1][1:]], *p["pairs"][2:]]
+    x, p["pairs"][1][0] = batch_norm1d(p["pairs"][1][0], x, training=training)
     return jnp.sin(x), p
 
 
@@ -48,6 +47,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -56,12 +56,10 @@ F = functional.at("2.13")
 
 def firsts(p, x, *, training=False):
     """Firsts (loops/test_loop_statements.py:0): x (N, 3) -> (N, 3), updated p."""
-    p = dict(p)
-    x, norm = batch_norm1d(p["pairs"][0][0], x, training=training)
-    p["pairs"] = [[norm, *p["pairs"][0][1:]], *p["pairs"][1:]]
+    p = jax.tree.map(lambda x: x, p)
+    x, p["pairs"][0][0] = batch_norm1d(p["pairs"][0][0], x, training=training)
     x = jnp.sin(x)
-    x, norm = batch_norm1d(p["pairs"][1][0], x, training=training)
-    p["pairs"] = [*p["pairs"][:1], [norm, *p["pairs"][1][1:]], *p["pairs"][2:]]
+    x, p["pairs"][1][0] = batch_norm1d(p["pairs"][1][0], x, training=training)
     return jnp.sin(x), p
 
 

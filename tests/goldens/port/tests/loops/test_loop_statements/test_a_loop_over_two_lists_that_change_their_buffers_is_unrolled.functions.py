@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -20,15 +21,11 @@ def side(p, x, *, training=False):
 
     Side (loops/test_loop_statements.py:0): x (N, 3) -> (N, 3), updated p.
     """
-    p = dict(p)
-    module_out, norm = batch_norm1d(p["norms"][0], x, training=training)
-    p["norms"] = [norm, *p["norms"][1:]]
-    x, other = batch_norm1d(p["others"][0], jnp.sin(module_out), training=training)
-    p["others"] = [other, *p["others"][1:]]
-    module_out, norm = batch_norm1d(p["norms"][1], x, training=training)
-    p["norms"] = [*p["norms"][:1], norm, *p["norms"][2:]]
-    x, other = batch_norm1d(p["others"][1], jnp.sin(module_out), training=training)
-    p["others"] = [*p["others"][:1], other, *p["others"][2:]]
+    p = jax.tree.map(lambda x: x, p)
+    x, p["norms"][0] = batch_norm1d(p["norms"][0], x, training=training)
+    x, p["others"][0] = batch_norm1d(p["others"][0], jnp.sin(x), training=training)
+    x, p["norms"][1] = batch_norm1d(p["norms"][1], x, training=training)
+    x, p["others"][1] = batch_norm1d(p["others"][1], jnp.sin(x), training=training)
     return x, p
 
 

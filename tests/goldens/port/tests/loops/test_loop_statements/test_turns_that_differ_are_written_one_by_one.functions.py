@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -17,15 +18,10 @@ F = functional.at("2.13")
 
 def pairs(p, x, *, training=False):
     """Pairs (loops/test_loop_statements.py:0): x (N, 3) -> (N, 3), updated p."""
-    p = dict(p)
-    x, norm = batch_norm1d(p["pairs"][0][0], x, training=training)
-    p["pairs"] = [[norm, *p["pairs"][0][1:]], *p["pairs"][1:]]
-    x, block = normed(p["pairs"][0][1], x, scale=2.0, training=training)
-    p["pairs"] = [[*p["pairs"][0][:1], block, *p["pairs"][0][2:]], *p["pairs"][1:]]
-    x, norm = batch_norm1d(p["pairs"][1][0], x, training=training)
-    p["pairs"] = [*p["pairs"][:1], [norm, *p["pairs"][1][1:]], *p["pairs"][2:]]
-    x, block = normed(p["pairs"][1][1], x, scale=3.0, training=training)
-    p["pairs"] = [*p["pairs"][:1], [*p["pairs"][1][:1], block, *p["pairs"][1][2:]], *p["pairs"][2:]]
+    p = jax.tree.map(lambda x: x, p)
+    for i, scale in enumerate((2.0, 3.0)):
+        x, p["pairs"][i][0] = batch_norm1d(p["pairs"][i][0], x, training=training)
+        x, p["pairs"][i][1] = normed(p["pairs"][i][1], x, scale=scale, training=training)
     return x, p
 
 
@@ -58,6 +54,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -66,15 +63,10 @@ F = functional.at("2.13")
 
 def pairs(p, x, *, training=False):
     """Pairs (loops/test_loop_statements.py:0): x (N, 3) -> (N, 3), updated p."""
-    p = dict(p)
-    x, norm = batch_norm1d(p["pairs"][0][0], x, training=training)
-    p["pairs"] = [[norm, *p["pairs"][0][1:]], *p["pairs"][1:]]
-    x, block = normed(p["pairs"][0][1], x, scale=2.0, training=training)
-    p["pairs"] = [[*p["pairs"][0][:1], block, *p["pairs"][0][2:]], *p["pairs"][1:]]
-    x, norm = batch_norm1d(p["pairs"][1][0], x, training=training)
-    p["pairs"] = [*p["pairs"][:1], [norm, *p["pairs"][1][1:]], *p["pairs"][2:]]
-    x, block = normed(p["pairs"][1][1], x, scale=3.0, training=training)
-    p["pairs"] = [*p["pairs"][:1], [*p["pairs"][1][:1], block, *p["pairs"][1][2:]], *p["pairs"][2:]]
+    p = jax.tree.map(lambda x: x, p)
+    for i, scale in enumerate((2.0, 3.0)):
+        x, p["pairs"][i][0] = batch_norm1d(p["pairs"][i][0], x, training=training)
+        x, p["pairs"][i][1] = normed(p["pairs"][i][1], x, scale=scale, training=training)
     return x, p
 
 

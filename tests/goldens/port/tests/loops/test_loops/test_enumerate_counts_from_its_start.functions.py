@@ -9,6 +9,7 @@ A function that changes buffers returns (output, updated p).
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -20,12 +21,10 @@ def started(p, x, *, training=False):
 
     Started (loops/test_loops.py:0): x (N, 4) -> (N, 12), updated p.
     """
-    p = dict(p)
+    p = jax.tree.map(lambda x: x, p)
     found = [x, jnp.sin(x), jnp.cos(x)]
-    module_out, layer = batch_norm1d(p["layers"][0], found[1], training=training)
-    p["layers"] = [layer, *p["layers"][1:]]
-    pairs, layer = batch_norm1d(p["layers"][1], found[2], training=training)
-    p["layers"] = [*p["layers"][:1], layer, *p["layers"][2:]]
+    module_out, p["layers"][0] = batch_norm1d(p["layers"][0], found[1], training=training)
+    pairs, p["layers"][1] = batch_norm1d(p["layers"][1], found[2], training=training)
     pairs = [(1, found[0]), (2, module_out), (3, pairs)]
     y = jnp.concatenate([pairs[0][1] * 1, pairs[1][1] * 2, pairs[2][1] * 3], axis=1)
     return y, p

@@ -5,6 +5,7 @@
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -13,16 +14,8 @@ F = functional.at("2.13")
 
 def tower(p, x):
     """Tower (loops/test_scans.py:0): x (N, 4) -> (N, 4)."""
-    p = dict(p)
-    # tied
-    p["units"] = [
-        *p.get("units", {})[:1],
-        {
-            **p.get("units", {})[1],
-            "b": {**p.get("units", {})[1].get("b", {}), "weight": p["units"][1]["a"]["weight"]},
-        },
-        *p.get("units", {})[2:],
-    ]
+    p = jax.tree.map(lambda x: x, p)
+    p["units"][1]["b"]["weight"] = p["units"][1]["a"]["weight"]  # tied
     # one unit after the other
     for unit in p["units"]:
         x = x + pair(unit, x)

@@ -34,9 +34,10 @@ def parametrized_linear(p, x, *, training):
 
 def get_parametrized(p, *, training):
     """torch.nn.utils.parametrize.ParametrizedLinear.get_parametrized: returns (4, 3), updated p."""
-    p = dict(p)
-    weight_out, weight = parametrization_list(p["parametrizations"]["weight"], training=training)
-    p["parametrizations"] = {**p["parametrizations"], "weight": weight}
+    p = jax.tree.map(lambda x: x, p)
+    weight_out, p["parametrizations"]["weight"] = parametrization_list(
+        p["parametrizations"]["weight"], training=training
+    )
     return weight_out, p
 
 

@@ -5,6 +5,7 @@
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 from jaxgrad import functional
 
@@ -13,8 +14,8 @@ F = functional.at("2.13")
 
 def tied(p, x):
     """Tied (nnx/test_port.py:0): x (N, 3) -> (N, 3)."""
-    p = dict(p)
-    p["down"] = {**p.get("down", {}), "weight": p["up"]["weight"]}  # tied
-    p["again"] = {**p.get("again", {}), "weight": p["up"]["weight"]}  # tied
-    p["again"] = {**p.get("again", {}), "bias": p["up"]["bias"]}  # tied
+    p = jax.tree.map(lambda x: x, p)
+    p["down"]["weight"] = p["up"]["weight"]  # tied
+    p["again"] = {"weight": p["up"]["weight"]}  # tied
+    p["again"]["bias"] = p["up"]["bias"]  # tied
     return F.linear(jnp.tanh(F.linear(F.linear(x, **p["up"]), **p["down"])), **p["again"])

@@ -18,9 +18,8 @@ F = functional.at("2.13")
 
 def tower(p, x, *, training=False):
     """Tower (nnx/test_port.py:0): x (N, 3) -> (N, 3), updated p."""
-    p = dict(p)
-    x, unit = unit_forward(p["units"][0], x, training=training)
-    p["units"] = [unit, *p["units"][1:]]
+    p = jax.tree.map(lambda x: x, p)
+    x, p["units"][0] = unit(p["units"][0], x, training=training)
     x = unit_1(p["units"][1], x)
     wide_out, p["wide"] = wide(p["wide"], x, training=training)
     x = F.linear(wide_out + F.linear(x, **p["head"]), **p["out"])
@@ -43,11 +42,11 @@ def wide(p, x, *, training):
     p = list(p)
     x = F.linear(x, **p[0])
     x = jax.nn.relu(x)
-    x, p[2] = unit_forward(p[2], x, training=training)
+    x, p[2] = unit(p[2], x, training=training)
     return F.gelu(x, approximate="tanh"), p
 
 
-def unit_forward(p, x, *, training):
+def unit(p, x, *, training):
     """Unit (nnx/test_port.py:0): x (N, D) -> (N, D), updated p."""
     p = dict(p)
     # half of the residual branch

@@ -108,6 +108,7 @@ def train_step(params, opt_state, x, labels):
 In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
 """
 
+import jax
 import jax.numpy as jnp
 import jaxgrad
 from jaxgrad import functional
@@ -121,8 +122,8 @@ def tied(p, x, labels):
 
     Tied (nnx/test_training.py:0): x (N, 3), labels (N,) int -> ().
     """
-    p = dict(p)
-    p["down"] = {**p.get("down", {}), "weight": p["up"]["weight"]}  # tied
+    p = jax.tree.map(lambda x: x, p)
+    p["down"]["weight"] = p["up"]["weight"]  # tied
     return F.cross_entropy(F.linear(jnp.tanh(F.linear(x, **p["up"])), **p["down"]), labels)
 
 

@@ -27,15 +27,17 @@ def counts(p, x):
 
 def in_both(p, h):
     """_in_both (statements/test_branches.py:0): h (N, 4) -> (N, 4), updated p."""
+    p = dict(p)
 
     def then(h, p):
+        p = dict(p)
         h = h * 2
-        p = {**p, "good": p["good"] + 1}
-        p = {**p, "total": p["total"] + p["good"]}
+        p["good"] = p["good"] + 1
+        p["total"] = p["total"] + p["good"]
         return h, p["good"], p["total"]
 
     y = F.all(jnp.isfinite(h))
-    h, good, total = lax.cond(
+    h, p["good"], p["total"] = lax.cond(
         y, then, lambda h, p: (h, p["good"], p["total"] + lax.stop_gradient(h).sum(axis=0)), h, p
     )
-    return h, {**p, "good": good, "total": total}
+    return h, p
