@@ -113,9 +113,15 @@ def user_place(eqn: jex_core.JaxprEqn) -> tuple[str, int] | None:
     return next(frames, None)
 
 
-def is_called_by_user(eqn: jex_core.JaxprEqn) -> bool:
-    """Return whether the user's code itself calls the function that made `eqn`, not a library."""
-    around = (path for path, _, _ in _frames(eqn) if not path.startswith((_JAX, _OWN, _STDLIB)))
+def is_called_by_user(eqn: jex_core.JaxprEqn, *, through_jaxgrad: bool = True) -> bool:
+    """Return whether the user's code itself calls the function that made `eqn`, not a library.
+
+    Args:
+        eqn: The equation.
+        through_jaxgrad: Whether that may be a function of jaxgrad, which calls JAX in turn.
+    """
+    between = (_JAX, _OWN, _STDLIB) if through_jaxgrad else (_JAX, _STDLIB)
+    around = (path for path, _, _ in _frames(eqn) if not path.startswith(between))
     return _is_users(next(around, _OWN))
 
 

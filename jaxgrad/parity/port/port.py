@@ -44,7 +44,7 @@ from jaxgrad.parity.port.source.naming import (
     with_shapes,
     with_unrolled,
 )
-from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.refusals import Hole, PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
@@ -201,17 +201,20 @@ def write_and_prove(request: Request) -> Ported:
     except PortError as error:
         if request.holes or error.place is None or error.ported is not None:
             raise
-        if not _can_leave_holes(request):
+        holes = _holes(request)
+        if not holes:
             raise
-        raise PortError(f"{error.reason}{LEAVE_A_HOLE}", error.place) from error
+        others = [f"\nalso refused: {x.place}: {x.reason}" for x in holes if x.place != error.place]
+        reason = f"{error.reason}{LEAVE_A_HOLE}{''.join(dict.fromkeys(others))}"
+        raise PortError(reason, error.place) from error
 
 
-def _can_leave_holes(request: Request) -> bool:
-    """Return whether the port can be written with the refused statements left open."""
+def _holes(request: Request) -> tuple[Hole, ...]:
+    """Return the refused statements of a port that can be written without them, or nothing."""
     with contextlib.suppress(Exception):
         trial = dataclasses.replace(request, holes=True, prove=False, show=silent)
-        return bool(_as_arrays_or_settings(trial).holes)
-    return False
+        return _as_arrays_or_settings(trial).holes
+    return ()
 
 
 def _as_arrays_or_settings(request: Request) -> Ported:

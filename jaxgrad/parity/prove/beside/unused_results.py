@@ -12,7 +12,8 @@ from jaxgrad.parity.prove.record.jax_side.flow import place
 from jaxgrad.parity.prove.wording import jax_program
 
 
-_RETURN_A_COPY = ("scatter", "dynamic_update_slice", "stop_gradient", "attach")
+_HOOKS = "attach"  # the primitives of `jaxgrad.hook`
+_RETURN_A_COPY = ("scatter", "dynamic_update_slice", "stop_gradient", _HOOKS)
 _MOST = 3  # places that are listed
 
 
@@ -24,8 +25,10 @@ def notes(evidence: Evidence) -> tuple[str, ...]:
     used = {path for path, _ in flow.used}
     unused: dict[str, str] = {}
     for path, eqn in program.equations.items():
-        copies = eqn.primitive.name.startswith(_RETURN_A_COPY) and path not in program.closed
-        if copies and source.is_called_by_user(eqn):
+        name = eqn.primitive.name
+        copies = name.startswith(_RETURN_A_COPY) and path not in program.closed
+        # An operator of jaxgrad may compute a value that this call of it does not need.
+        if copies and source.is_called_by_user(eqn, through_jaxgrad=name.startswith(_HOOKS)):
             at = place(program, (path, 0))
             unused[at] = "" if path in used else unused.get(at, at)  # one call of several is used
     listed = [at for at in unused.values() if at]

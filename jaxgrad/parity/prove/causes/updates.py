@@ -83,7 +83,17 @@ class Search:
                 return cause, confirmed
         reference = self.evidence.reference
         repeated = _of_micro_batches(self.evidence, self.training, self.paths).says(reference)
-        return repeated or _observed(self.paths, name).says(reference), False
+        return repeated or self._observed(name).says(reference), False
+
+    def _observed(self, name: str) -> Difference:
+        """Describe the difference of a weight, if it is of a known kind."""
+        if not self.evidence.rerunnable:
+            return _observed(self.paths, name)
+        from jaxgrad.parity.prove.record.torch_side import loop
+
+        held = name in loop.settings(self.training, self.evidence.torch_side.module)
+        compared = {judged.name for judged in self.evidence.judged_gradients[0]}
+        return _observed(self.paths, name, held=held, has_gradient=name in compared)
 
     def _tested(self) -> tuple[str, bool]:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
@@ -319,16 +329,38 @@ def _counters(state: Any) -> Iterator[tuple[str, int]]:
             yield from _counters(part)
 
 
-def _observed(paths: Trajectories, name: str) -> Difference:
-    """Describe the difference of a weight, if it is of a known kind."""
+def _observed(
+    paths: Trajectories, name: str, *, held: bool = True, has_gradient: bool = False
+) -> Difference:
+    """Describe the difference of a weight, if it is of a known kind.
+
+    Args:
+        paths: The weights of both programs after each step.
+        name: The weight.
+        held: Whether torch's optimizer holds the weight.
+        has_gradient: Whether torch computes a gradient for it.
+    """
     before, expected, actual = paths.before[name], paths.torch, paths.jax
     if all(np.array_equal(weights[name], before) for weights in expected.values()):
+        if not held:
+            return Told(
+                "torch's optimizer does not hold the weight, but JAX's changes it; name the leaves "
+                "that are trained with trainable=, or leave the weight out of the transformation",
+                "torch's optimizer does not hold the weight, but JAX's changes it; give torch's "
+                "optimizer the weight too",
+            )
+        if has_gradient:
+            return Mutual("torch's optimizer does not change the weight, JAX's does")
         return Told(
             "torch skips the weight, which has no gradient, but JAX's optimizer changes it; leave "
             "it out of the transformation, or give jaxgrad.optim the None of jaxgrad.grad",
             "torch skips the weight, which has no gradient, but JAX's optimizer changes it",
         )
     if np.array_equal(actual[1][name], before) and not np.array_equal(expected[1][name], before):
+        if not held:
+            return Mutual(
+                "JAX does not change the weight in step 1, torch does, and not in its optimizer"
+            )
         return Mutual("JAX's optimizer does not change the weight in step 1, torch's does")
     factor = proportion(expected[1][name] - before, actual[1][name] - before)
     if factor is not None:

@@ -358,7 +358,8 @@ def _judge(
     if not _is_number(after):
         return judge(name, after, actual)
     own = _after(unchanged, name)
-    moved = after - own if np.shape(own) == after.shape else 0.0
+    alike = isinstance(own, np.ndarray) and own.shape == after.shape
+    moved = after - own if alike else 0.0  # a parameter that the pass leaves as it is has no `own`
     near = (x for rerun in reruns if np.shape(x := _after(rerun, name)) == after.shape)
     others = (x + moved for x in near)
     if left.kind == "attribute" or np.shape(before) != after.shape:

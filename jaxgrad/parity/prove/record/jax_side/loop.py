@@ -52,9 +52,15 @@ class Loop:
             jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))
         )
         self._after = None if training.after is None else training.after[1]
+        # `after` and the forward pass may change leaves that are not trained.
+        changes = training.after is not None or port.has_state
+        self._averaged = [
+            t or (changes and jnp.issubdtype(x.dtype, jnp.inexact))
+            for t, x in zip(self.trained, self.params, strict=True)
+        ]
         self._average = None
         if training.ema is not None:
-            self._average = _average(training.ema[1], self._tree(self.params))
+            self._average = _average(training.ema[1], self._tree(self.params, self._averaged))
 
     def step(self, backward: Backward) -> None:
         """Make one step, as the usual optax loop does: `tx.update`, `optax.apply_updates`.
@@ -74,7 +80,7 @@ class Loop:
         if self._after is not None:
             self._change(self._after)
         if self._average is not None:
-            self._average = self._average.after(self._tree(self.params))
+            self._average = self._average.after(self._tree(self.params, self._averaged))
 
     def _grads(self, gradients: Gradients) -> list[Any]:
         """Return the gradients of the params as an optax transformation takes them."""
@@ -150,12 +156,16 @@ class Loop:
         return self._by_name([np.asarray(x) for x in self.params])
 
     def averages(self) -> dict[str, np.ndarray]:
-        """Return the averaged params by torch's names; none without `ema=`."""
+        """Return the averaged params by torch's names; none without `ema=`.
+
+        A leaf that the average does not contain is as the params have it.
+        """
         if self._average is None:
             return {}
-        averages = iter(jax.tree.leaves(self._average.read(self._average.state)))
-        pairs = zip(self.params, self.trained, strict=True)
-        return self._by_name([np.asarray(next(averages) if trained else x) for x, trained in pairs])
+        paths, leaves, _ = flat(self._average.read(self._average.state))
+        found = dict(zip(paths, leaves, strict=True))
+        pairs = zip(self.port.program.param_paths, self.params, strict=True)
+        return self._by_name([np.asarray(found.get(path, x)) for path, x in pairs])
 
     def _by_name(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Return the tensors that an optimizer moves in the leaves as it does in torch."""
@@ -163,9 +173,10 @@ class Loop:
         values = weights.values_of(leaves).items()
         return {name: x for name, x in values if name not in weights.not_one_to_one}
 
-    def _tree(self, values: Sequence[Any]) -> Any:
-        pairs = zip(values, self.trained, strict=True)
-        return self.port.program.fill([x if trained else None for x, trained in pairs])
+    def _tree(self, values: Sequence[Any], kept: Sequence[bool] | None = None) -> Any:
+        """Return the values as params, with None for those that are not trained, or not `kept`."""
+        pairs = zip(values, self.trained if kept is None else kept, strict=True)
+        return self.port.program.fill([x if keeps else None for x, keeps in pairs])
 
     def _update(self, *args: Any) -> Any:
         """Return the update and state lifted to float64, unless that changes them by too much.

@@ -175,3 +175,24 @@ def test_a_hole_excuses_nothing_else(monkeypatch, kind, verdict, words):
     inputs = (X, MASK) if kind is Reads else (X,)
     with pytest.raises(PortError, match="is not proved"):
         port(kind(), inputs, holes=True)
+
+
+class Twice(nn.Module):
+    def forward(self, x):
+        found = torch.unique(x.round())
+        kept = x[x > 0]
+        return x.sum() + found.sum() + kept.mean()
+
+
+def test_a_refusal_lists_the_other_refused_statements():
+    """A reader need not change one statement and port again to learn of the next one."""
+    with pytest.raises(PortError) as refusal:
+        port(Twice(), (X,))
+    first, second = str(refusal.value).splitlines()
+    line = Twice.forward.__code__.co_firstlineno
+    assert first.startswith(f"test_holes.py:{line + 1} `found = torch.unique(x.round())`: unique()")
+    assert first.endswith("and write this statement, or the call around it, by hand")
+    assert second == (
+        f"also refused: test_holes.py:{line + 2} `kept = x[x > 0]`: a mask as an index makes a "
+        "size that depends on values; use torch.where"
+    )

@@ -11,6 +11,7 @@ from jax import lax
 from torch import nn
 
 import jaxgrad
+import jaxgrad.functional
 from jaxgrad.parity import prove
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -119,3 +120,21 @@ def test_calls_of_a_library_and_calls_that_are_used_once_have_no_note():
 
     report = prove(Scored(), port, arrays(module), (draw(2, 5, 3),))
     assert report.verdict == "fail" and not [note for note in report.notes if "never uses" in note]
+
+
+def test_what_an_operator_of_jaxgrad_does_not_use_is_not_noted():
+    """`functional.std` computes a value with a stop_gradient that this call does not need."""
+
+    class Scaled(nn.Linear):
+        def forward(self, input):
+            weight = self.weight / self.weight.std(dim=1, keepdim=True)
+            return torch.tanh(input @ weight.T)
+
+    def port(p: Any, x: Any) -> Any:
+        weight = p["weight"] / jaxgrad.functional.std(p["weight"], dim=1, keepdim=True)
+        return jnp.sin(x @ weight.T)
+
+    module = Scaled(3, 4, bias=False)
+    report = prove(module, port, arrays(module), (draw(5, 3),))
+    assert report.verdict == "fail"
+    assert not any("never uses" in note for note in report.notes)

@@ -495,7 +495,7 @@ def searched(
     )
     step = next(c.step for c in judged(taken) if c.verdict == "fail")
     search = Search(proof, "own", taken, judged, step)  # pyright: ignore[reportArgumentType]
-    monkeypatch.setattr(update_causes, "_observed", lambda *_: InJax("what was observed"))
+    monkeypatch.setattr(Search, "_observed", lambda *_: InJax("what was observed"))
     monkeypatch.setattr(update_causes, "_of_micro_batches", lambda *_: NO_DIFFERENCE)
     monkeypatch.setattr(update_causes.schedules, "trains_alike", lambda *_: False)
     monkeypatch.setattr(update_causes.schedules, "lasting", lambda _, found: found)
@@ -642,6 +642,35 @@ def test_a_first_step_that_only_torch_makes_is_observed():
     """A schedule that starts at zero leaves the weight as it is."""
     text = update_causes._observed(trained(jax_move=0.0), "w").of_jax
     assert text == "JAX's optimizer does not change the weight in step 1, torch's does"
+    text = update_causes._observed(trained(jax_move=0.0), "w", held=False).of_jax
+    assert text == "JAX does not change the weight in step 1, torch does, and not in its optimizer"
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({"held": False}, "torch's optimizer does not hold the weight, but JAX's changes it; name"),
+        ({"has_gradient": True}, "torch's optimizer does not change the weight, JAX's does"),
+        ({}, "torch skips the weight, which has no gradient"),
+    ],
+)
+def test_a_weight_that_torch_does_not_change_is_observed_with_the_reason(facts, text):
+    observed = update_causes._observed(trained(torch_move=0.0), "w", **facts)
+    assert observed.of_jax.startswith(text)
+
+
+def test_a_weight_outside_of_torchs_optimizer_is_observed_so():
+    """The weight has a gradient; torch's optimizer holds another layer alone."""
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+
+    def apply(p: Any, x: Any) -> Any:
+        return (x @ p["0.weight"].T + p["0.bias"]) @ p["1.weight"].T + p["1.bias"]
+
+    training = Training(lambda model: torch.optim.SGD(model[1].parameters(), 0.1), optax.sgd(0.1))
+    first = prove(module, apply, arrays(module), (draw(5, 3),), optimizer=training).first
+    assert first is not None and first.torch == "0.weight"
+    assert first.cause.startswith("torch's optimizer does not hold the weight")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import optax
 import pytest
 import torch
+from jax import lax
 from torch import nn
+from torch.optim import swa_utils
 
 from jaxgrad import optim
 from jaxgrad.parity import Report, Training, prove
@@ -212,3 +214,60 @@ def test_a_weight_without_a_gradient_gets_none_or_zeros(tx, none, passes):
     if not passes:
         assert report.first is not None
         assert "give jaxgrad.optim the None of jaxgrad.grad" in report.first.cause
+
+
+class Follower(nn.Module):
+    """A target network that follows the trained one after each step."""
+
+    def __init__(self):
+        super().__init__()
+        self.online, self.target = nn.Linear(3, 2), nn.Linear(3, 2)
+        self.target.requires_grad_(False)
+
+    def forward(self, x):
+        return ((self.online(x) - self.target(x).detach()) ** 2).mean()
+
+
+def from_the_start(module: Any) -> Any:
+    average: Any = swa_utils.AveragedModel(module, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.9))
+    average.n_averaged.fill_(1)
+    return average
+
+
+@pytest.mark.parametrize(("decay", "passes"), [(0.9, True), (0.8, False)])
+def test_the_average_includes_weights_that_only_after_changes(decay, passes):
+    """The port's function of `ema=` gets the target network too, which is not trained."""
+    torch.manual_seed(0)
+    module = Follower()
+
+    def apply(p: Any, x: Any) -> Any:
+        online = x @ p["online.weight"].T + p["online.bias"]
+        target = x @ p["target.weight"].T + p["target.bias"]
+        return jnp.mean((online - lax.stop_gradient(target)) ** 2)
+
+    def torch_follow(model: Any) -> None:
+        for slow, fast in zip(model.target.parameters(), model.online.parameters(), strict=True):
+            slow.lerp_(fast, 0.25)
+
+    def follow(p: Any) -> Any:
+        names = ("weight", "bias")
+        target = {f"target.{n}": 0.75 * p[f"target.{n}"] + 0.25 * p[f"online.{n}"] for n in names}
+        return p | target
+
+    def average(avg: Any, p: Any) -> Any:
+        def mean(name: str, a: Any, x: Any) -> Any:
+            d = decay if name.startswith("target") else 0.9
+            return d * a + (1 - d) * x
+
+        return {name: mean(name, avg[name], x) for name, x in p.items()}
+
+    training = Training(
+        lambda model: torch.optim.SGD(model.online.parameters(), 0.1), optax.sgd(0.1),
+        after=(torch_follow, follow), ema=(from_the_start, average),
+    )  # fmt: skip
+    report = prove(module, apply, arrays(module), (draw(4, 3),), optimizer=training, steps=2,
+                   trainable=lambda path: path.startswith("online"))  # fmt: skip
+    assert (report.verdict == "pass") == passes, report
+    if not passes:
+        assert report.first is not None and report.first.torch.startswith("target")
+        assert "the weight's average after step 1 is off by" in report.first.text

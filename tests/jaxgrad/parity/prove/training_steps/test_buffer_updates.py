@@ -10,8 +10,9 @@ import optax
 import pytest
 import torch
 from flax import linen, nnx
-from torch import nn
+from torch import Tensor, nn
 
+import jaxgrad.functional
 from jaxgrad.parity import Report, prove
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -418,3 +419,31 @@ def test_the_error_about_a_leaf_of_the_state_names_has_state():
     without = prove(Total(), lambda p, x: p["scale"] * x, params, (X[:, :2],))
     assert failed(without) == ("updates", "total")
     assert "let fn return (outputs, new_state) and pass has_state=True" in str(without)
+
+
+class Scaled(nn.Module):
+    """A batch norm and a scalar parameter, which the forward pass leaves as it is."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.scale = nn.BatchNorm1d(3), nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x) * self.scale
+
+
+@pytest.mark.parametrize("change", [0.0, 0.5])
+def test_a_scalar_parameter_may_be_part_of_the_new_state(change):
+    """The port returns all of its params with the new statistics, as a written port does."""
+
+    def port(p: Any, x: Any) -> Any:
+        names = ("running_mean", "running_var", "weight", "bias")
+        stats = (p[f"norm.{name}"] for name in names)
+        y, mean, var = jaxgrad.functional.batch_norm(x, *stats, training=True)
+        new = {"norm.running_mean": mean, "norm.running_var": var, "scale": p["scale"] + change}
+        return y * p["scale"], p | new
+
+    report = prove(Scaled(), port, arrays(Scaled()), (draw(5, 3),), has_state=True)
+    assert report.verdict == ("fail" if change else "pass"), report
+    if change:
+        assert failed(report) == ("updates", "scale")
