@@ -27,6 +27,12 @@ class Listing:
     lines: tuple[str, ...]
     marked: tuple[int, ...] = ()  # the numbers of the lines that a finding names
 
+    def has(self, line: str) -> bool:
+        """Whether the listing contains a line, given as `file:line`."""
+        file, _, number = line.rpartition(":")
+        shown = range(self.start, self.start + len(self.lines))
+        return file == self.file and number.isdigit() and int(number) in shown
+
     def marking(self, text: str) -> Listing:
         """Mark the lines that a text names as `file:line` too."""
         named = re.findall(rf"(?<![\w.-]){re.escape(self.file)}:(\d+)", text) if self.file else []

@@ -257,7 +257,8 @@ def _listings(
 ) -> dict[str, listings.Listing]:
     """Return the source of both programs by framework, with the lines of a finding marked.
 
-    If a value is computed in a helper function, the function that calls it is shown.
+    If a value is computed in a helper function, the function that calls it is shown, with the
+    helper if both are short, or else the helper alone.
     A wrong update is not in the forward pass: its programs are the optimizers and their schedules.
     """
     if first is not None and _is_update(evidence, request, first):
@@ -269,13 +270,16 @@ def _listings(
         return {name: x for name, x in optimizers.items() if x is not None}
     equations = evidence.port.program.equations.values()
     finding = first or Finding("", "", "", "")
-    line, _, caller = finding.jax.partition(" (")[0].partition(", called from ")
+    place, _, caller = finding.jax.partition(" (")[0].partition(", called from ")
     line = caller or ":".join(finding.source.split(":")[:2])
+    port = listings.with_callees(listings.of_jax(request.fn, equations, line), equations)
+    if caller and port is not None and not port.has(place):  # both functions are too long for one
+        port = listings.with_callees(listings.of_jax(request.fn, equations, place), equations)
     module = evidence.torch_side.module
     torch_listing = listings.of_torch(module, finding.torch, finding.torch_line)
     pair = {
         "torch": listings.with_class(torch_listing, module),
-        "jax": listings.with_callees(listings.of_jax(request.fn, equations, line), equations),
+        "jax": port,
     }
     named = f"{finding.cause} {finding.edit or ''} {finding.jax if caller else ''}"
     return {name: x.marking(named) for name, x in pair.items() if x is not None}
@@ -284,7 +288,8 @@ def _listings(
 def _is_update(evidence: Evidence, request: Request, first: Finding) -> bool:
     """Return whether a finding is in the training step; buffers are updated by the module."""
     side = evidence.torch_side
-    is_buffer = first.torch in side.state and first.torch not in side.flags
+    # A buffer is updated in a call of torch's module, which has a name.
+    is_buffer = bool(first.op) or (first.torch in side.state and first.torch not in side.flags)
     return first.surface == "updates" and request.optimizer is not None and not is_buffer
 
 

@@ -37,7 +37,8 @@ class Training:
             transformation is called once for each (`optax.MultiSteps`).
         ema: A pair: a decay for torch's `AveragedModel`, or a function from the module to one; and
             the port's function `(average, params) -> average`, or an object with `init` and
-            `update` (`jaxgrad.optim.averaged_model`, `optax.ema`).
+            `update` (`jaxgrad.optim.averaged_model`, `optax.ema`). The params are those that are
+            trained, and with `after` or a new state all floating ones; others are None.
         after: A pair of functions that change weights after each optimizer step, such as the
             update of a target network that is a part of the model: torch's function of the module,
             which changes it in place, and the port's function `params -> params`. The weights that

@@ -413,6 +413,9 @@ def _unused(evidence: Evidence, draw: int, start: int) -> str:
     for i in value.inputs:
         keys = [alignment.spots[k].key for k in alignment.candidates[i]]
         if keys and not flow.used & set(keys):
+            base = flow.computed(keys)
+            if base is None or base in flow.used or flow.only_rearranges(base):
+                continue  # it is a copy of a value or a leaf, which the port may well use
             where = place(flow.program, keys[0])
             return f"torch's {value.op} reads the value that JAX computes at {where} and never uses"
     return ""

@@ -1,8 +1,10 @@
 """A report shows the source of both programs, with the lines that its finding names."""
 
 import functools
+import importlib.util
 import inspect
 import warnings
+from typing import Any
 
 import jax
 import numpy as np
@@ -235,3 +237,34 @@ def test_the_line_that_calls_a_helper_is_shown():
 
 def np_linear(p, name, x):
     return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def test_the_line_of_a_long_helper_is_shown_without_its_caller(tmp_path):
+    """Both functions together are too long, and the line that a report names must be in it."""
+    lines = "\n".join(f"    x = x + {n}.0 * 0" for n in range(30))
+    text = (
+        "import jax.numpy as jnp\n\n\n"
+        f"def helper(x):\n{lines}\n    return jnp.sin(x)\n\n\n"
+        f"def port(p, x):\n{lines}\n    x = x @ p['weight'].T\n"
+        "    once = helper(x)\n    return once - helper(3 * x)\n"
+    )
+    path = tmp_path / "long_port.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("long_port", path)
+    assert spec is not None and spec.loader is not None
+    file: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(file)
+
+    class Model(nn.Linear):
+        def forward(self, input):
+            x = super().forward(input)
+            return torch.tanh(x) - torch.tanh(3 * x)
+
+    module = Model(3, 2, bias=False)
+    params = {"weight": module.weight.detach().numpy()}
+    report = prove(module, file.port, params, (np.ones((2, 3)),))
+    assert report.first is not None
+    place, _, caller = report.first.jax.partition(" (")[0].partition(", called from ")
+    assert caller
+    assert place.startswith("long_port.py:") and report.listings["jax"].has(place)
+    assert int(place.rpartition(":")[2]) in report.listings["jax"].marked

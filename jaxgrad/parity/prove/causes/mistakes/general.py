@@ -387,16 +387,21 @@ def other_numbers(call: TorchCall) -> Mistakes:
     named = {name: x for name, x in call.kwargs.items() if isinstance(x, float)}
     scalars = (float, int) if call.op in BINARY else float  # an int may be a size or an axis
     for n, used in enumerate(call.args):
-        for number in call.numbers if isinstance(used, scalars) else ():
+        for number in _unlike(call, used) if isinstance(used, scalars) else ():
             args = [number if k == n else x for k, x in enumerate(call.args)]
             wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
             yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=NUMBER)
     for name, used in named.items():
-        for number in call.numbers:
+        for number in _unlike(call, used):
             text = Setting(name, f"{number:g}", f"{used:g}")
             wrong = call.called(text, *call.args, **{**call.kwargs, name: number})
             wrong = wrong._replace(setting=f"{number:g}", general=NUMBER)
             yield wrong.fixed(f"{number:g}", f"{used:g}")
+
+
+def _unlike(call: TorchCall, used: float) -> list[float]:
+    """Return the numbers of the JAX program that a report writes in another way than torch's."""
+    return [x for x in call.numbers if f"{x:g}" != f"{used:g}"]
 
 
 def _number(op: str, number: float, used: float) -> Setting:

@@ -87,11 +87,17 @@ class Flow:
         key = next(iter(keys), None)
         while key is not None and leaf_of(key) is None:
             parents = self.parents.get(key, ())
-            name = self.program.equations[key[0]].primitive.name
-            if name not in REARRANGES or len(parents) != 1 or leaf_of(parents[0]) is not None:
+            if not self.only_rearranges(key) or leaf_of(parents[0]) is not None:
                 break
             key = parents[0]
         return key
+
+    def only_rearranges(self, key: Key) -> bool:
+        """Whether a value has the elements of its one operand."""
+        if leaf_of(key) is not None:
+            return False
+        name = self.program.equations[key[0]].primitive.name
+        return name in REARRANGES and len(self.parents.get(key, ())) == 1
 
     @functools.cached_property
     def used(self) -> set[Key]:

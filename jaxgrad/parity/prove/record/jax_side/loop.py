@@ -20,6 +20,7 @@ from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.ulp import scale_of
 
 
+_NONE = "It gets the params with None for the leaves that are not trained; a mask gets them too"
 Backward = Callable[[int, list[Any]], Gradients]
 
 
@@ -43,7 +44,8 @@ class Loop:
         mask = trainable or [True] * len(self.params)
         pairs = zip(mask, self.params, strict=True)
         self.trained = [t and jnp.issubdtype(x.dtype, jnp.inexact) for t, x in pairs]
-        with running("optimizer=: the init of the optax transformation"):
+        none = "" if all(self.trained) else _NONE
+        with running("optimizer=: the init of the optax transformation", none):
             self.state = tx.init(self._tree(self.params))
         if lifted:  # torch's optimizer keeps every number of its state in float64 then
             self.state = jax.tree.map(lifting.wide, self.state)

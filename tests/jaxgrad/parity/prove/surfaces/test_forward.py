@@ -300,3 +300,26 @@ def test_what_an_inner_gradient_differentiates_need_not_be_used():
 
     first = prove(Force(), port, arrays(Force()), (draw(4, 3),)).first
     assert first is not None and "never uses" not in first.cause
+
+
+def test_a_copy_of_params_that_the_port_uses_is_not_called_unused():
+    """The port stops the gradient of all params at once, and reads the queue from the params."""
+
+    class Queue(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+            self.register_buffer("queue", torch.randn(2, 4))
+
+        def forward(self, x):
+            return self.layer(x) @ self.queue
+
+    def port(p: Any, x: Any) -> Any:
+        slow = lax.stop_gradient(p)
+        del slow
+        return (x @ p["layer.weight"].T + p["layer.bias"]) @ (p["queue"] * 1.5)
+
+    torch.manual_seed(0)
+    module = Queue()
+    first = prove(module, port, arrays(module), (draw(4, 3),)).first
+    assert first is not None and "never uses" not in first.cause
