@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_key, leaf_of
 from jaxgrad.parity.prove.record.jax_side.program import Key, literals
+from jaxgrad.parity.prove.record.torch_side.values import Value
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.wording import jax_program
 
@@ -28,34 +29,44 @@ _BOUNDS = frozenset({
 })  # fmt: skip
 _FILLS = ("masked_fill", "masked_fill_", "nan_to_num", "where")  # their number is not a bound
 _SAME = REARRANGES | {"custom_vjp_call"}  # an equation with a body returns what that returns
+_UNLIMITED = 1e30  # a bound that is meant for infinite numbers
 _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounded to float32
 
 
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     """Return the forward surface with a note on the bounds that it did not compare."""
     idle = [i for i in range(len(evidence.runs[0].values)) if _is_idle(evidence, i)]
+    rerun = idle and evidence.rerunnable
+    values = (evidence.run_with_values(0) if rerun else evidence.runs[0]).values
+    settings = _settings(values, idle)
+    idle = [i for i in idle if i not in settings or not _is_unlimited(settings[i])]
     missing = [i for i in idle if not _has_counterpart(evidence, i)]
     program, notes = jax_program(evidence.reference), []
     if missing:
         notes.append(
-            f"torch's {_named(evidence, missing)} changes no number on the inputs of this proof, "
+            f"torch's {_named(values, missing)} changes no number on the inputs of this proof, "
             f"and no such step was found in {program}: add inputs on which it acts, with also="
         )
-    unlike = _unlike(evidence, [i for i in idle if i not in missing])
+    own = literals(evidence.port.program.jaxpr, integers=True)
+    unlike = {
+        i: numbers[0]
+        for i in idle
+        if i not in missing and (numbers := _lacking(settings.get(i, []), own))
+    }
     if unlike:
         number = f"{next(iter(unlike.values())):g}"
         notes.append(
-            f"torch's {_named(evidence, [*unlike])} changes no number on the inputs of this proof, "
+            f"torch's {_named(values, [*unlike])} changes no number on the inputs of this proof, "
             f"and its number {number} was not found in {program}: add inputs on which it acts, "
             "with also="
         )
     return judgement._replace(notes=(*judgement.notes, *notes))
 
 
-def _named(evidence: Evidence, numbers: Sequence[int]) -> str:
-    value, more = evidence.runs[0].values[numbers[0]], len(numbers) - 1
+def _named(values: Sequence[Value], numbers: Sequence[int]) -> str:
+    value, more = values[numbers[0]], len(numbers) - 1
     others = f" (and {more} other call{'s' * (more > 1)})" if more else ""
-    return f"{value.op} in {value.module or ROOT}{others}"
+    return f"{value.op} in {value.module or ROOT}{f', {value.line}' if value.line else ''}{others}"
 
 
 def _is_idle(evidence: Evidence, number: int) -> bool:
@@ -76,23 +87,29 @@ def _is_idle(evidence: Evidence, number: int) -> bool:
     return True
 
 
-def _unlike(evidence: Evidence, idle: Sequence[int]) -> dict[int, float]:
-    """Return the idle calls of torch with a number that the port's program does not contain."""
-    if not idle or not evidence.rerunnable:
+def _settings(values: Sequence[Value], idle: Sequence[int]) -> dict[int, list[float]]:
+    """Return the numbers in idle calls of torch whose numbers are bounds or slopes."""
+    calls = {i: call for i in idle if (call := values[i].call) is not None}
+    if not calls:
         return {}
     from jaxgrad.parity.prove.causes.mistakes.call import TorchCall  # imports torch
 
-    run, own = evidence.run_with_values(0), literals(evidence.port.program.jaxpr, integers=True)
-    unlike = {}
-    for i in idle:
-        value = run.values[i]
-        if value.call is None or value.op in _FILLS:
-            continue
-        given = TorchCall(*value.call, value.op).settings
-        numbers = [x for x in given if not any(abs(x - y) <= _EQUAL * abs(x) for y in own)]
-        if numbers:
-            unlike[i] = numbers[0]
-    return unlike
+    return {
+        i: TorchCall(*call, values[i].op).settings
+        for i, call in calls.items()
+        if values[i].op not in _FILLS
+    }
+
+
+def _is_unlimited(numbers: Sequence[float]) -> bool:
+    """Whether no usual number reaches a bound, as the one in `Categorical.entropy` of torch."""
+    return bool(numbers) and all(abs(x) >= _UNLIMITED for x in numbers)
+
+
+def _lacking(numbers: Sequence[float], own: Sequence[float]) -> list[float]:
+    """Return the numbers that the port's program does not contain."""
+    finite = (x for x in numbers if abs(x) < _UNLIMITED)
+    return [x for x in finite if not any(abs(x - y) <= _EQUAL * abs(x) for y in own)]
 
 
 def _has_counterpart(evidence: Evidence, number: int) -> bool:

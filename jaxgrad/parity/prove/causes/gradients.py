@@ -24,7 +24,7 @@ from jaxgrad.parity.prove.causes import (
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.locate.compared import stopped
+from jaxgrad.parity.prove.locate.compared import under_no_grad
 from jaxgrad.parity.prove.record.jax_side import flow, gates
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_key
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
@@ -207,7 +207,7 @@ def _missing_stops(case: Case) -> Explanation | None:
 def _is_under_no_grad(case: Case, closed: Sequence[Gate]) -> bool:
     """Whether torch computes all values under `no_grad` that some uses in JAX read."""
     alignment, run = case.evidence.alignments[case.draw], case.run
-    found = {alignment.spots[k].key for i in stopped(run) for k in alignment.candidates[i]}
+    found = {alignment.spots[k].key for i in under_no_grad(run) for k in alignment.candidates[i]}
     operands = case.evidence.flow.operands
     return all(found & {*operands[gate.path][gate.operand]} for gate in closed)
 

@@ -264,7 +264,7 @@ def _finding(
     operands = locate_forward.operands(run, lost, weights, start)
     keys = (
         lost.first(operands)
-        or _of_shape(lost, value.shape if guess is not None and guess.text else None)
+        or _of_shape(lost, value.shape if guess is not None and guess.text and guess.seen else None)
         or _ends(evidence, draw, wrong)[1]
     )
     moved = _shuffled(evidence, draw, start)
