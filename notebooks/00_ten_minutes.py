@@ -215,7 +215,7 @@ plain("accumulate")
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
 # `jax.grad` returns zeros there, and weight decay, or momentum from earlier gradients, still
 # changes a parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`. In
-# three rare cases it differs from torch: [none_or_zero](none_or_zero.ipynb) shows them.
+# rare cases it differs from torch: [none_or_zero](none_or_zero.ipynb) shows three.
 
 # %%
 # torch
