@@ -128,7 +128,7 @@ def page(outputs: Mapping[str, str]) -> str:
         parts.append(f"{_task(question)}{_first_line(question)}\n\n```python\n{program}\n```\n")
         if question.line:
             which = f"{name(question)}, wrong" if is_mistake(question) else name(question)
-            text = outputs[which].rstrip().replace(f"<{which}>", f"{name(question)}.py")
+            text = outputs[which].rstrip()
             parts.append(f"```text\n{text}\n```\n")
         parts.append(write("Your answer", part.lines))
     return "\n".join(filter(None, parts))

@@ -6,15 +6,20 @@ python -m parity_tests.notebook.plain_session < scripts.json
 import contextlib
 import io
 import json
-import linecache
 import os
+import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 
 import jax
 
 from parity_tests.runner.settings import ROOT
+
+
+WORD = r"\w+"
 
 
 def printed(scripts: Mapping[str, str]) -> dict[str, str]:
@@ -38,11 +43,12 @@ def printed(scripts: Mapping[str, str]) -> dict[str, str]:
 
 def output(name: str, code: str) -> str:
     """Run one script in this process and return what it prints."""
-    file = f"<{name}>"
-    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        exec(compile(code, file, "exec"), {"__name__": name})
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(text):
+        # A report names the lines of a file, as it does for a reader who saves the script.
+        file = pathlib.Path(folder) / f"{re.findall(WORD, name)[0]}.py"
+        file.write_text(code)
+        exec(compile(code, str(file), "exec"), {"__name__": name})
         jax.effects_barrier()  # wait for what `jax.debug.print` prints
     return text.getvalue()
 

@@ -22,14 +22,14 @@ TITLE = "The critic: torch, the wrong port and the right one"
 
 
 def programs() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run the README's first block as it is and with the fix that the README names.
+    """Run the README's first block as it is and with the change that the README's report suggests.
 
     Returns:
         The names of both programs; `prove` is replaced, so that neither is proved.
     """
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block, *_) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (fix,) = re.findall(r"The fix is\s`(.*?)`", text)
+    (fix,) = re.findall(r"^    \+ (.*)$", text, flags=re.MULTILINE)  # that the report suggests
     wrong = re.findall(r"^ +target = (?!.*detach).*$", block, flags=re.MULTILINE)
     fixed = block.replace(wrong[0], f"    {fix}")
     assert len(wrong) == 1 and fixed != block

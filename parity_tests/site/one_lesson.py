@@ -128,10 +128,10 @@ the sentence after it says what is behind it.
 DISCUSS = """\
 `prove` names the line `target = ...` of the port, and torch's `detach` as the likely cause. It also
 suggests a change, which stops the weights instead of the product. The parameters then train as in
-torch, but the inputs still have a gradient. `prove` accepts that here, because these inputs are only
-zeros and ones, which may be a mask. The card stops the product, as torch does. "Originates here"
-means that all gradients that flow into this place agree with torch's, so the mistake is made here.
-A difference that *follows from* another one disappears once the other is fixed.
+torch, but the inputs still have a gradient. `prove` accepts that here, because these inputs are
+only zeros and ones, which may be a mask. The card stops the product, as torch does. "Originates
+here" means that all gradients that flow into this place agree with torch's, so the mistake is made
+here. A difference that *follows from* another one disappears once the other is fixed.
 
 <img src="_static/port_c.svg" width="560" alt="{figure}">
 

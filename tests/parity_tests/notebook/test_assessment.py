@@ -124,7 +124,7 @@ def test_the_report_names_the_line_to_change(outputs):
     (first,) = re.findall(r"\(The first line below is line (\d+) of the file\.\)", text)
     _, _, block = text.partition(f"line {first} of the file.)\n\n```python\n")
     report = outputs[f"{name(question)}, wrong"]
-    (line,) = map(int, re.findall(r"stop_gradient at <[^>]*>:(\d+) ", report))
+    (line,) = map(int, re.findall(r"stop_gradient at \w+\.py:(\d+)\b", report))
 
     assert block.splitlines()[line - int(first)].strip() == question.wrong
     assert "originates here" in report and "jax: l1.weight" in report

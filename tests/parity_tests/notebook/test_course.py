@@ -213,7 +213,7 @@ def test_the_versions_are_those_that_pip_and_make_install():
     assert (
         f"The pages print what torch {NEWEST} does; the notebooks and the picture are of" in readme
     )
-    assert f"are of torch {pinned}, which `make` installs" in readme
+    assert f"are of torch {pinned}." in readme
 
 
 def test_the_pages_and_the_notebooks_print_the_stated_versions():

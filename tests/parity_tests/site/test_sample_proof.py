@@ -76,7 +76,7 @@ def test_the_numbers_of_the_first_divergence_are_those_of_a_row():
     assert report.first is not None and report.first.jax_value is not None
     assert row["jax"] == pytest.approx(abs(report.first.jax_value))
     assert "l2 (linear), call 1 of 2" in report.first.text and "l2 (linear), call 1" in row["name"]
-    assert "Numbers: the element of this gradient that differs most" in page
+    assert "The numbers are those of the element of this gradient that differs most" in page
     assert "cotangent of the output of" in page
     start = "gradient in JAX only (start of the wrong path)"
     assert f"backward: 10 values compared: 6 pass, 1 {start}, 3 fail" in page
