@@ -31,7 +31,7 @@ FOR_FLAX = {
 
 
 def prepare(number: int) -> str:
-    """Return the list for a session."""
+    """Return the list of what a teacher prepares for a session."""
     (index, lesson) = next(
         (index, one) for index, one in enumerate(LESSONS) if one.session == number
     )
@@ -87,7 +87,7 @@ def _minutes(number: int, kind: str) -> int:
 
 
 def _listed(titles: list[str]) -> str:
-    """Return titles in quotes, or the first and the last of many."""
+    """Quote the titles; if there are many, quote only the first and the last."""
     first, *_, last = quoted = [f"“{title}”" for title in titles] * (1 if len(titles) > 1 else 2)
     if len(titles) > MANY:
         return f"sections from {first} to {last}"

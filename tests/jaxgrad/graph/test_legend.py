@@ -49,7 +49,7 @@ def test_a_dotted_box_of_a_module_with_gradients_is_explained():
 
 
 def test_boxes_that_are_not_reached_are_labelled_where_the_header_does_not_say_it():
-    """A module of which one call is detached has gradients, so a word stands beside the other."""
+    """A module with one detached call still has gradients, so a label marks that call alone."""
     layer, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
 
     def target(detach):

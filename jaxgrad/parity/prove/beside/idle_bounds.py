@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_key, leaf_of
-from jaxgrad.parity.prove.record.jax_side.program import Key, literals
+from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.torch_side.values import Value
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.wording import jax_program
@@ -36,11 +36,13 @@ _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounde
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     """Return the forward surface with a note on the bounds that it did not compare."""
     idle = [i for i in range(len(evidence.runs[0].values)) if _is_idle(evidence, i)]
-    rerun = idle and evidence.rerunnable
-    values = (evidence.run_with_values(0) if rerun else evidence.runs[0]).values
+    if not idle:
+        return judgement
+    values = (evidence.run_with_values(0) if evidence.rerunnable else evidence.runs[0]).values
     settings = _settings(values, idle)
     idle = [i for i in idle if i not in settings or not _is_unlimited(settings[i])]
-    missing = [i for i in idle if not _has_counterpart(evidence, i)]
+    spots, prints = evaluation.spots(evidence.jax_runs[0].prints)
+    missing = [i for i in idle if not _has_counterpart(evidence, i, spots, prints)]
     program, notes = jax_program(evidence.reference), []
     if missing:
         notes.append(
@@ -112,17 +114,24 @@ def _lacking(numbers: Sequence[float], own: Sequence[float]) -> list[float]:
     return [x for x in finite if not any(abs(x - y) <= _EQUAL * abs(x) for y in own)]
 
 
-def _has_counterpart(evidence: Evidence, number: int) -> bool:
+def _has_counterpart(
+    evidence: Evidence, number: int, spots: Sequence[Spot], prints: np.ndarray
+) -> bool:
     """Whether the port computes a value from one with the same numbers.
 
     The values inside a custom rule, as that of `jax.nn.relu`, are not recorded, so they are passed.
+
+    Args:
+        evidence: All runs.
+        number: The torch value.
+        spots: The values of the port.
+        prints: Their fingerprints.
     """
     alignment, flow, weights = evidence.alignments[0], evidence.flow, evidence.port.weights
     value = evidence.runs[0].values[number]
-    spots, prints = evaluation.spots(evidence.jax_runs[0].prints)
     equal = np.flatnonzero(print_distance(value.print, prints) < SAME)
     keys = {alignment.spots[k].key for k in alignment.matches(number)}
-    keys |= {spots[k].key for k in equal}
+    keys |= {spots[int(k)].key for k in equal}
     keys |= {leaf_key(i) for name in value.weights for i in weights.leaves_of(name)}
 
     def computes(key: Key) -> bool:

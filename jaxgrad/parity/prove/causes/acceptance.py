@@ -87,11 +87,11 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
 def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
     """Return why a change does not explain a difference, as a clause; empty if it does.
 
-    Everything that was decided without the change must agree with it, what agreed before too, and
-    something must differ without it, by at least `MARGIN`
-    times the largest difference that remains. With the change, JAX's values must be finite, and
-    those of one leaf at least must not be zero up to rounding. They must not be one constant, which
-    many changes can give; the single number that a loss is must not be a multiple of 1/4.
+    With the change, everything must agree that agreed or differed without it. Without the change,
+    something must differ, by at least `MARGIN` times the largest difference that remains with it.
+    With the change, JAX's values must be finite, and those of one leaf at least must not be zero up
+    to rounding. They must not be one constant, which many changes can give; the single number that
+    a loss is must not be a multiple of 1/4.
     """
     wrong = [c for c in without if c.verdict == "fail"]
     after = {c.name: c for c in changed}

@@ -347,7 +347,7 @@ def _in_words(case: Case, numbers: Sequence[int]) -> list[str]:
 
 
 def _with_calls(case: Case) -> Sequence[Value]:
-    """Return the values of torch's run; with their lines and calls, if torch can be rerun."""
+    """Return the values of torch's run, which have lines and calls only if torch can be rerun."""
     evidence, values = case.evidence, case.evidence.runs[case.draw].values
     if not evidence.rerunnable:
         return values

@@ -464,7 +464,7 @@ def _completed(
     own: Mapping[str, float],
     paths: Trajectories,
 ) -> Iterator[dict[str, float]]:
-    """Yield the decays of all weights, where those of weights that are zero are not known.
+    """Yield complete sets of decays: a weight that is zero does not show its own.
 
     Such a weight has the decay of weights of its rank, or that of the weights in torch's group.
     """

@@ -51,11 +51,11 @@ def _judged(evidence: Evidence) -> Judgement:
     rows = tuple(j.row() for j in judged)
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        located, notes = evidence.locate(lambda: locate(evidence, draw, wrong), None, NO_CAUSE)
+        located, notes = evidence.locate(lambda: _locate(evidence, draw, wrong), None, NO_CAUSE)
         if located is None:  # the place is known, whatever the search for a cause raised
             plain = Located((_plain(wrong[0]),))
             located, more = evidence.locate(
-                lambda: locate(evidence.without_searches(), draw, wrong), plain
+                lambda: _locate(evidence.without_searches(), draw, wrong), plain
             )
             notes = more or notes
         text = f"{wrong[0].name} {wrong[0].off}"
@@ -95,7 +95,7 @@ class Located(NamedTuple):
     confirmed: bool = False  # whether no others explain the outputs as well
 
 
-def locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
+def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
     """Locate the first torch value that wrong outputs depend on and JAX does not compute.
 
     If a mistake explains this value but not the outputs, the search goes on in a torch that makes
@@ -150,11 +150,16 @@ def _next(evidence: Evidence, changes: Sequence[Change]) -> Located | None:
     from jaxgrad.parity.prove.causes import changed as opening  # imports torch
 
     changed = opening.changed(evidence, changes)
-    draw = None if changed is None else changed.failed_output_draw
-    if changed is None or draw is None:
+    return None if changed is None else located(changed)
+
+
+def located(evidence: Evidence) -> Located | None:
+    """Locate the outputs that differ on the first draw on which one does; None if all agree."""
+    draw = evidence.failed_output_draw
+    if draw is None:
         return None
-    judged = changed.judge_outputs(draw, changed.jax_runs[draw].outputs)
-    return locate(changed, draw, [j for j in judged if j.verdict == "fail"])
+    judged = evidence.judge_outputs(draw, evidence.jax_runs[draw].outputs)
+    return _locate(evidence, draw, [j for j in judged if j.verdict == "fail"])
 
 
 def _ends(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> tuple[list[int], list[Key]]:

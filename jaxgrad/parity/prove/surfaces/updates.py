@@ -78,12 +78,8 @@ def _located(evidence: Evidence, surface: Surface) -> Surface:
 
     def find() -> tuple[Finding, ...]:
         state = buffer_updates.as_outputs(evidence)
-        draw = None if state is None else state.failed_output_draw
-        if state is None or draw is None:
-            return surface.findings
-        judged = state.judge_outputs(draw, state.jax_runs[draw].outputs)
-        located = forward.locate(state, draw, [j for j in judged if j.verdict == "fail"])
-        if not located.findings[0].op:
+        located = None if state is None else forward.located(state)
+        if located is None or not located.findings[0].op:
             return surface.findings
         return tuple(dataclasses.replace(f, surface="updates") for f in located.findings)
 

@@ -176,7 +176,7 @@ class Loop:
         return {name: x for name, x in values if name not in weights.not_one_to_one}
 
     def _tree(self, values: Sequence[Any], kept: Sequence[bool] | None = None) -> Any:
-        """Return the values as params, with None for those that are not trained, or not `kept`."""
+        """Return params with these values, and None for leaves not trained, or not `kept`."""
         pairs = zip(values, self.trained if kept is None else kept, strict=True)
         return self.port.program.fill([x if keeps else None for x, keeps in pairs])
 

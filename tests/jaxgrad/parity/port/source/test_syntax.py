@@ -35,7 +35,7 @@ def test_a_part_of_a_tree_is_replaced_where_it_is():
     ],
 )
 def test_an_update_assigns_the_variable_of_the_params(text, names):
-    """Without the fact, an element that is set is not an assignment of its variable."""
+    """Setting an element assigns its variable only if the statement has the fact `UpdateBuffer`."""
     (statement,) = ast.parse(text).body
     before = syntax.assigned(statement)
     on_statement(statement).update = UpdateBuffer()

@@ -687,7 +687,7 @@ def test_results_are_computed_from_kept_values():
 
 
 def averaged(decay: float, alpha: float) -> tuple[Any, list[torch.Tensor]]:
-    """Return a run of an average that is updated in place, and its tensor before and after."""
+    """Return the run of `old.mul_(decay).add_(new, alpha=alpha)`, and the two tensors."""
     old, new = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0])
     values = [value("input", (), old), value("input", (), new)]
     product = decay * old
