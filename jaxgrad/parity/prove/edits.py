@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
 import linecache
 import re
+from collections.abc import Sequence
 
 from jaxgrad._core.source import short_name
 
@@ -80,45 +82,55 @@ def suggest(file: str, line: int, wrong: str, right: str, column: int | None = N
     return None
 
 
-def stop(file: str, span: tuple[int, int, int, int], operand: int) -> Edit | None:
-    """Suggest a stop_gradient around one operand of an expression.
+Columns = tuple[int, int, int, int]  # of an expression: first line and column, last ones
+
+
+def stop(file: str, uses: Sequence[tuple[Columns, int]]) -> Edit | None:
+    """Suggest a stop_gradient around one operand of each of some expressions.
 
     Args:
         file: Path of the port's source file.
-        span: First line, first column, last line and last column of the expression.
-        operand: Index of the operand whose gradient has to be stopped.
+        uses: The columns of each expression, and the index of the operand whose gradient has to
+            be stopped.
 
     Returns:
-        The change, or None if the operand is not one expression in one line.
+        The change, or None if the operands are not expressions next to each other in one line.
     """
-    nodes = _expressions(file, span)
-    wrapped = _operand(nodes[0], operand) if nodes else None
-    return None if wrapped is None else _stopped(file, wrapped)
+    found = [(_expressions(file, span)[:1], operand) for span, operand in uses]
+    wrapped = [_operand(node, operand) for nodes, operand in found for node in nodes]
+    operands = {_span(node): node for node in wrapped if node is not None}
+    complete = len(wrapped) == len(uses) and None not in wrapped
+    return _stopped(file, list(operands.values())) if complete else None
 
 
-def stop_whole(file: str, span: tuple[int, int, int, int]) -> Edit | None:
+def stop_whole(file: str, span: Columns) -> Edit | None:
     """Suggest a stop_gradient around an expression, as `stop` does around an operand."""
-    nodes = _expressions(file, span)
-    return _stopped(file, nodes[0]) if nodes else None
+    return _stopped(file, _expressions(file, span)[:1])
 
 
-def _expressions(file: str, span: tuple[int, int, int, int]) -> list[ast.expr]:
+def _expressions(file: str, span: Columns) -> list[ast.expr]:
     nodes = (node for node in ast.walk(_parsed(file)) if isinstance(node, ast.expr))
     return [node for node in nodes if _span(node) == span]
 
 
-def _stopped(file: str, wrapped: ast.expr) -> Edit | None:
-    if wrapped.lineno != wrapped.end_lineno:
+def _stopped(file: str, wrapped: Sequence[ast.expr]) -> Edit | None:
+    """Suggest stop_gradients around expressions that lie in one line, one after the other."""
+    last_first = sorted(wrapped, key=_span, reverse=True)
+    spans = [_span(node) for node in last_first]
+    apart = all(b[3] <= a[1] for a, b in itertools.pairwise(spans))
+    if len({x for span in spans for x in (span[0], span[2])}) != 1 or not apart:
         return None
-    line = source_line(file, wrapped.lineno)
-    encoded, (_, start, _, end) = line.encode(), _span(wrapped)
-    before, code, after = (
-        encoded[a:b].decode() for a, b in ((0, start), (start, end), (end, None))
-    )
-    if before.endswith("(") and after.startswith(")") and isinstance(wrapped, ast.BinOp):
-        before, after = before[:-1], after[1:]  # the parentheses of the call take their place
-    new = f"{before}{_stop_name(_parsed(file))}({code}){after}"
-    return Edit(file, wrapped.lineno, line, new)
+    number = spans[0][0]
+    line = new = source_line(file, number)
+    for node, (_, start, _, end) in zip(last_first, spans, strict=True):
+        encoded = new.encode()
+        before, code, after = (
+            encoded[a:b].decode() for a, b in ((0, start), (start, end), (end, None))
+        )
+        if before.endswith("(") and after.startswith(")") and isinstance(node, ast.BinOp):
+            before, after = before[:-1], after[1:]  # the parentheses of the call take their place
+        new = f"{before}{_stop_name(_parsed(file))}({code}){after}"
+    return Edit(file, number, line, new)
 
 
 def detached(file: str, line: int) -> Edit | None:
@@ -202,7 +214,7 @@ def _tree(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _span(node: ast.expr) -> tuple[int, int, int, int]:
+def _span(node: ast.expr) -> Columns:
     end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
     return node.lineno, node.col_offset, end_line, end
 

@@ -44,7 +44,7 @@ class Explanation(NamedTuple):
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     settings: Mapping[Gate, float] = {}  # the change of the JAX program
     cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
-    closed: Gate | None = None  # the use that a stop_gradient would close, if there is only one
+    closed: tuple[Gate, ...] = ()  # the uses that stop_gradients in one line would close
     origin: Origin | None = None  # of the value whose gradient has to be stopped
     changes: tuple[Change, ...] = ()  # the change of torch, if it is not of the JAX program
     stops: bool = False  # whether a stop_gradient in JAX is the remedy
@@ -52,13 +52,14 @@ class Explanation(NamedTuple):
     tested: str = ""  # how torch's stops were tested
     lines: tuple[str, ...] = ()  # torch's, where the gradient is stopped in one program alone
     stops_torch: bool = False  # whether torch has the stop
-    places: int = 1  # of the port that the change is at
+    places: int = 1  # of the port that this change and those confirmed with it are at
+    repaired: frozenset[int] = frozenset()  # the values whose cotangents agree by it alone
     rest: tuple[Explanation, ...] = ()  # of further mistakes, which explain what this one does not
 
     @property
-    def edit(self) -> tuple[tuple[str, str], Gate | None]:
+    def edit(self) -> tuple[tuple[str, str], tuple[Gate, ...]]:
         """The arguments of `quoted` that suggest an edit, which only a confirmed cause does."""
-        return (self.fix, self.closed) if self.confirmed else (("", ""), None)
+        return (self.fix, self.closed) if self.confirmed else (("", ""), ())
 
 
 class Kept:

@@ -38,7 +38,7 @@ from jaxgrad.parity.prove.causes.acceptance import (
 )
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE
 from jaxgrad.parity.prove.causes.mistakes.cells import GATES
-from jaxgrad.parity.prove.causes.numbers import SAME, find, find_multiple
+from jaxgrad.parity.prove.causes.numbers import SAME, equal, find, find_multiple
 from jaxgrad.parity.prove.causes.trials import Trial
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.evidence import Evidence
@@ -154,11 +154,13 @@ class Search:
             rows = (row for row, k in enumerate(self.new) if self.spots[k].key == trial.key)
             yield trial._replace(row=next(rows, None))
         partial = []
+        seen: list[tuple[Trial, int, np.ndarray]] = []
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
             self.tried[trial.difference] = None
-            if row is None:
-                continue
+            if row is not None:
+                seen.append((trial, row, x))
+        for trial, row, x in self._in_order(seen):
             read = (self.run.values[k].data for k in value.inputs)
             operand = any(y is not None and np.array_equal(x, y) for y in read)
             found = trial._replace(row=row, partial=trial.partial or operand, operand=operand)
@@ -171,6 +173,20 @@ class Search:
         yield from partial
         read = [k for j in (i, *self._moves(i, 4)) for k in self.run.values[j].inputs]
         yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
+
+    def _in_order(
+        self, seen: Sequence[tuple[Trial, int, np.ndarray]]
+    ) -> list[tuple[Trial, int, np.ndarray]]:
+        """Leave out the results that have another order than JAX's value, if one has its order."""
+        kept = list(seen)
+        for row in {row for _, row, _ in seen}:
+            alike = [entry for entry in seen if entry[1] == row]
+            if len(alike) > 1:
+                data = self.evidence.port.value(self.evidence.draws[self.draw], self.spot(row))
+                moved = [entry for entry in alike if not equal(entry[2], data)]
+                dropped = {id(entry) for entry in moved if len(moved) < len(alike)}
+                kept = [entry for entry in kept if id(entry) not in dropped]
+        return kept
 
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Yield the calls whose result occurs in JAX if they read another value."""
@@ -418,7 +434,7 @@ class Search:
             again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
             if not self._advances(trial, again, draw):
                 return None
-        for changes, calls in itertools.islice(self._repeated(trial), int(not trial.partial)):
+        for changes, calls in sorted(self._repeated(trial), key=lambda way: -len(way[0])):
             if all(self._spreads(draw, changes) for draw in draws):
                 text = f"JAX's value here if {calls} are changed"
                 return Tested(trial, changes, text, False)
@@ -447,7 +463,7 @@ class Search:
         """Yield the changes that make a mistake in several calls of one function, and name these.
 
         They are the calls of one line of the user's code, all calls, or those where the programs
-        first differ.
+        first differ. A line may call the function several times, of which one may be wrong.
         """
         value = self.run.values[trial.value if trial.changed < 0 else trial.changed]
         alike = {v.call_number: v for v in self.run.values if v.op == value.op}.values()
@@ -455,9 +471,10 @@ class Search:
             return
         changes = [*trial.everywhere()]
         first = {self.run.values[i].call_number for i in self.starts}
-        line = {v.call_number for v in alike if value.line and v.line == value.line}
+        line = [v for v in alike if value.line and v.line == value.line]
         tried: list[set[int]] = []
-        ways = [(line, f"calls at {value.line}")]
+        ways = [({v.call_number for v in line}, f"calls at {value.line}")]
+        ways.append((_same_place(value, line), f"such calls at {value.line}"))
         if trial.calls > 1:
             ways = [({change.number for change in changes}, "such averages")]
         elif not trial.partial:
@@ -660,6 +677,16 @@ class Search:
 
     def _visible(self, value: Value, draw: int) -> bool:
         return _among(value, self.prints_of[draw])
+
+
+def _same_place(value: Value, calls: Sequence[Value]) -> set[int]:
+    """Return the calls that are, in each module, the one that a call is in its module."""
+    modules: dict[str, list[int]] = {}
+    for other in calls:
+        modules.setdefault(other.module, []).append(other.call_number)
+    own = modules.get(value.module, [])
+    place = own.index(value.call_number) if value.call_number in own else 0
+    return {numbers[place] for numbers in modules.values() if len(numbers) == len(own)}
 
 
 def _output(name: str) -> str:

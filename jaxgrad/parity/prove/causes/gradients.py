@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.causes import (
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.locate import backward as locate_backward
 from jaxgrad.parity.prove.locate.compared import under_no_grad
 from jaxgrad.parity.prove.record.jax_side import flow, gates
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_key
@@ -60,10 +61,25 @@ def explain(evidence: Evidence) -> Explanation | None:
         text = found[0].text if case.wrong else f"{found[0].text}; not confirmed, because {refused}"
         return found[0]._replace(text=text)
     found = [explanation._replace(confirmed=True) for explanation in found]
+    if len(found) > 1:
+        places = sum(x.places for x in found)
+        found = [x._replace(repaired=_repaired(first, x), places=places) for x in found]
     chosen = found[0]._replace(rest=tuple(found[1:]))
     if case.changes:
         return chosen
     return chosen._replace(cotangents=case.gradients({}).cotangents)
+
+
+def _repaired(case: Case, explanation: Explanation) -> frozenset[int]:
+    """Return the values of torch whose cotangents agree after this change alone."""
+    alone = case.after(explanation)
+    if len(alone.run.values) != len(case.run.values):
+        return frozenset()
+    spots = case.evidence.spots(case.draw)
+    before, after = (
+        locate_backward.wrong(x.run, spots, x.gradients({}).cotangents, {}) for x in (case, alone)
+    )
+    return frozenset(before) - frozenset(after)
 
 
 def _chosen(case: Case) -> Explanation | None:
@@ -98,7 +114,7 @@ def _paired(detach: Explanation, use: Explanation, reference: str) -> Explanatio
         stops_torch=detach.stops_torch,
     )
     if not detach.stops or len(use.through) != len(detach.through):
-        return use._replace(text=detach.text, closed=None, origin=None)
+        return use._replace(text=detach.text, closed=(), origin=None)
     difference = wording.stop_in_torch(detach.through, detach.tested, use.through)
     return use._replace(text=difference.says(reference))
 
@@ -174,14 +190,15 @@ def _missing_stops(case: Case) -> Explanation | None:
     if not kept:
         return None
     closed = [gate for group in kept for gate in group]
-    order = case.evidence.flow.order
-    kept = sorted(kept, key=lambda group: order.get((group[0].path, 0), -1))
-    whole, *origins = (
-        flow.origin(case.evidence.flow, [(gate.path, gate.operand) for gate in group])
-        for group in (closed, *kept)
-    )
+    whole = _origin(case, closed)
     if whole is not None:
         kept, origins = [closed], [whole]
+    else:
+        order = case.evidence.flow.order
+        kept = _by_value(case, kept, fixed)
+        kept = sorted(kept, key=lambda group: order.get((group[0].path, 0), -1))
+        closed = [gate for group in kept for gate in group]
+        origins = [_origin(case, group) for group in kept]
     through = list(
         dict.fromkeys(
             _place_of(case, group) if origin is None else origin.line
@@ -199,9 +216,43 @@ def _missing_stops(case: Case) -> Explanation | None:
         (closed[0].path, 0),
         through=tuple(through),
         settings=dict.fromkeys(closed, 0.0),
-        closed=closed[0] if len(closed) == 1 else None,
+        closed=_in_one_line(case, kept),
         origin=origins[0] if len(origins) == 1 else None,
     )
+
+
+def _origin(case: Case, uses: Sequence[Gate]) -> flow.Origin | None:
+    return flow.origin(case.evidence.flow, [(gate.path, gate.operand) for gate in uses])
+
+
+def _by_value(
+    case: Case, groups: Sequence[Sequence[Gate]], fixed: frozenset[str]
+) -> list[Sequence[Gate]]:
+    """Split groups whose uses read several values, without the values that are not needed."""
+    operands = case.evidence.flow.operands
+    found: list[Sequence[Gate]] = []
+    for group in groups:
+        values: dict[Sequence[Key], list[Gate]] = {}
+        for gate in group:
+            values.setdefault(operands[gate.path][gate.operand], []).append(gate)
+        parameters = any(flow.leaf_of(key) is not None for keys in values for key in keys)
+        found += [group] if parameters else values.values()
+    for group in [*found] if len(found) > len(groups) else ():
+        fewer = dict.fromkeys((gate for x in found if x is not group for gate in x), 0.0)
+        seconds = case.compiling if case.gated.compiles(fewer) else 0.0
+        if not case.evidence.may_search(seconds=seconds):
+            break
+        agree = fewer and not case.differing(case.rerun(fewer), case.run) & fixed
+        if agree and case.holds(fixed, fewer):
+            found.remove(group)
+    return found
+
+
+def _in_one_line(case: Case, groups: Sequence[Sequence[Gate]]) -> tuple[Gate, ...]:
+    """Return the uses that close groups of one use each, if all are in one line."""
+    gates_ = tuple(group[0] for group in groups)
+    lines = {case.place((gate.path, 0)).partition(" ")[0] for gate in gates_}
+    return gates_ if len(lines) == 1 and all(len(group) == 1 for group in groups) else ()
 
 
 def _is_under_no_grad(case: Case, closed: Sequence[Gate]) -> bool:

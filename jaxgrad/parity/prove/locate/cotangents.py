@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate import backward as locate_backward
 from jaxgrad.parity.prove.locate import quotes
+from jaxgrad.parity.prove.locate.compared import under_no_grad
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
@@ -55,7 +56,8 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         if sum(number in v.inputs for v in run.values) != 1 or not _stops_later(port, spot, key):
             consumer = None  # the copy is computed with the value, and not where it is used
     at = value
-    if consumer is not None and not locate_backward.is_view(run, consumer):
+    own = number in under_no_grad(run)  # the call itself is under `no_grad`, and not its readers
+    if consumer is not None and not own and not locate_backward.is_view(run, consumer):
         at = run.values[consumer]
     if why is not None:
         key, cause = why.key or key, why.text

@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.edits import (
     argument,
     attached,
     detached,
+    function_lines,
     source_line,
     suggest,
 )
@@ -96,6 +97,13 @@ def _at(evidence: Evidence, finding: Finding, at: str) -> tuple[Finding, tuple[s
     line = _located(evidence.torch_side.module, at)
     text = source_line(*line).strip() if line is not None else ""
     return dataclasses.replace(finding, source=f"{at}: {text}" if text else ""), line
+
+
+def lines_of_function(evidence: Evidence, line: str) -> set[str]:
+    """Return the lines of torch's function that contains a `file:line`, each as `file:line`."""
+    found = _located(evidence.torch_side.module, line)
+    file = line.rpartition(":")[0]
+    return {f"{file}:{number}" for number in function_lines(*found)} if found else set()
 
 
 def _suggested(line: tuple[str, int], theirs: str, own: str) -> Edit | None:

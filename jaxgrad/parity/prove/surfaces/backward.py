@@ -52,20 +52,25 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     value = run.values[inside[-1]]
     text = f"the gradient flowing into {wrong_cotangent.described(run, inside[-1])} differs"
     plain = Finding("backward", value.module or ROOT, "not located", text, op=value.op)
-    last = _last(evidence, why)
+    own = _repairs(evidence, inside[-1], why)
     finding, notes = evidence.locate(
-        lambda: wrong_cotangent.locate(evidence, draw, inside[-1], last), plain
+        lambda: wrong_cotangent.locate(evidence, draw, inside[-1], own), plain
     )
     text = differing(len(inside), count, "intermediate cotangent")
     return Judgement(Surface("backward", "fail", text, rows, (finding,)), notes)
 
 
-def _last(evidence: Evidence, why: Explanation | None) -> Explanation | None:
-    """Return the explanation whose place comes last in the program, where gradients start."""
+def _repairs(evidence: Evidence, number: int, why: Explanation | None) -> Explanation | None:
+    """Return the explanation after which a cotangent agrees.
+
+    If each leaves it wrong, it is the one whose place comes last in the program, where gradients
+    start.
+    """
     if why is None or not why.rest:
         return why
     order = evidence.flow.order
-    placed = {order.get(e.key, -1): e for e in (why, *why.rest) if e.key is not None}
+    alone = [e for e in (why, *why.rest) if number in e.repaired]
+    placed = {order.get(e.key, -1): e for e in alone or (why, *why.rest) if e.key is not None}
     return placed[max(placed)] if placed else why
 
 

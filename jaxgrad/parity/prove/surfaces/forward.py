@@ -21,7 +21,7 @@ from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
 from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.locate import shuffled
 from jaxgrad.parity.prove.locate.forward import LostRegion
-from jaxgrad.parity.prove.locate.quotes import quoted
+from jaxgrad.parity.prove.locate.quotes import lines_of_function, quoted
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.program import Key
@@ -273,6 +273,8 @@ def _finding(
         or _ends(evidence, draw, wrong)[1]
     )
     moved = _shuffled(evidence, draw, start)
+    lacking = None if guess is None else _lacking_call(evidence, draw, guess)
+    keys = keys if lacking is None else [lacking]
     key = None if guess is None or guess.key in moved else guess.key
     key = next(iter(moved or keys), None) if key is None else key
     partial = ""
@@ -311,6 +313,24 @@ def _finding(
     if guess is None:
         return quoted(evidence, finding, key)
     return quoted(evidence, finding, key, guess.fix, guess.write)
+
+
+def _lacking_call(evidence: Evidence, draw: int, guess: Guess) -> Key | None:
+    """Return the JAX value to which a call that is missing should have been applied.
+
+    It is known if the call is the last one of a function of torch's code: whatever reads the
+    result is in another function.
+    """
+    run, alignment = evidence.run_with_values(draw), evidence.alignments[draw]
+    value = run.values[guess.value]
+    own = [k for k in value.inputs if k != guess.value and run.values[k].shape == value.shape]
+    readers = [v.line for v in run.values if guess.value in v.inputs and v is not value]
+    if not guess.write.removed or len(own) != 1 or not alignment.candidates[own[0]]:
+        return None
+    function = lines_of_function(evidence, value.line)
+    if run.values[own[0]].line not in function or not readers or function & {*readers}:
+        return None
+    return alignment.spots[alignment.candidates[own[0]][-1]].key
 
 
 def _of_shape(lost: LostRegion, shape: Sequence[int] | None) -> list[Key]:

@@ -165,7 +165,7 @@ def test_a_stop_gradient_is_suggested(tmp_path, span, operand, new):
     """One operand of an operator, or the array of a call, is wrapped."""
     path = tmp_path / "port.py"
     path.write_text(STOPPED)
-    edit = edits.stop(str(path), span, operand)
+    edit = edits.stop(str(path), [(span, operand)])
 
     assert (None if edit is None else edit.new.strip()) == new
 
@@ -174,9 +174,31 @@ def test_a_stop_gradient_has_the_name_that_the_file_imports(tmp_path):
     """A file that imports `lax` gets the short name."""
     path = tmp_path / "port.py"
     path.write_text("from jax import lax\ny = 2 * x\n")
-    edit = edits.stop(str(path), (2, 4, 2, 9), 1)
+    edit = edits.stop(str(path), [((2, 4, 2, 9), 1)])
 
     assert edit is not None and edit.new == "y = 2 * lax.stop_gradient(x)"
+
+
+@pytest.mark.parametrize(
+    ("uses", "new"),
+    [
+        ([((1, 4, 1, 9), 1), ((1, 12, 1, 17), 0)], "y = a * jax.lax.stop_gradient(b) + jax.lax."
+         "stop_gradient(c) * d"),
+        ([((1, 12, 1, 17), 0), ((1, 4, 1, 9), 1)], "y = a * jax.lax.stop_gradient(b) + jax.lax."
+         "stop_gradient(c) * d"),
+        ([((1, 4, 1, 9), 1), ((1, 4, 1, 9), 1)], "y = a * jax.lax.stop_gradient(b) + c * d"),
+        ([((1, 4, 1, 17), 0), ((1, 4, 1, 9), 1)], None),  # one operand contains the other
+        ([((1, 4, 1, 9), 1), ((2, 4, 2, 9), 1)], None),  # two lines
+        ([((1, 4, 1, 9), 1), ((1, 0, 1, 3), 1)], None),  # the second is no expression
+    ],
+)  # fmt: skip
+def test_several_stop_gradients_are_suggested_in_one_line(tmp_path, uses, new):
+    """Each operand is wrapped once, in any order."""
+    path = tmp_path / "port.py"
+    path.write_text("y = a * b + c * d\nz = a * b\n")
+    edit = edits.stop(str(path), uses)
+
+    assert (None if edit is None else edit.new) == new
 
 
 TORCH = textwrap.dedent(

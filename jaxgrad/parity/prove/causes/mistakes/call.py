@@ -46,6 +46,15 @@ class TorchCall(NamedTuple):
         except (TypeError, ValueError):
             return {}
 
+    def named(self, name: str) -> Any:
+        """The argument with a name or its default; None if the function has no signature."""
+        try:
+            bound = inspect.signature(self.func).bind(*self.args, **self.kwargs)
+        except (TypeError, ValueError):
+            return None
+        bound.apply_defaults()
+        return bound.arguments.get(name)
+
     @property
     def settings(self) -> list[float]:
         """The finite numbers among the arguments, defaults included."""

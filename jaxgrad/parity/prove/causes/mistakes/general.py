@@ -28,6 +28,7 @@ _BINARY = {
     "add": "adds", "sub": "subtracts", "mul": "multiplies", "div": "divides",
     "maximum": "takes the maximum", "minimum": "takes the minimum",
 }  # fmt: skip
+_DIM = {"cosine_similarity": 1}  # the defaults of functions without a signature
 BINARY = (
     *_BINARY, "radd", "rsub", "rmul", "rdiv", "truediv", "rtruediv", "pow", "rpow", "min", "max"
 )  # fmt: skip
@@ -110,6 +111,31 @@ def binary(call: TorchCall) -> Mistakes:
         yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
 
 
+def broadcast(call: TorchCall) -> Mistakes:
+    """Give an operand a last axis of size 1, or take an axis of size 1 away: both broadcast."""
+    x, y, *rest = call.args
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+        return
+    torchs = f"{list(x.shape)} and {list(y.shape)}"
+    for n, operand in enumerate((x, y)):
+        axes = [k for k, size in enumerate(operand.shape) if size == 1]
+        for other in (operand.unsqueeze(-1), *map(operand.squeeze, axes)):
+            pair = [(other, y), (x, other)][n]
+            try:
+                pairs = torch.broadcast_tensors(*pair)
+            except RuntimeError:
+                continue
+            shape = pairs[0].shape
+            if other.ndim > operand.ndim and shape.numel() == call.result.numel():
+                continue  # it broadcasts as torch's operand does
+            jaxs = " and ".join(str(list(v.shape)) for v in pair)
+            text = Told(
+                f"{call.op} broadcasts {jaxs} to {list(shape)}, torch's operands are {torchs}",
+                f"the operands of {call.op} are {torchs}, JAX broadcasts {jaxs} to {list(shape)}",
+            )
+            yield call.called(text, *pairs, *rest, **call.kwargs)
+
+
 def products(call: TorchCall) -> Mistakes:
     """Transpose an operand of a matrix product."""
     x, y = call.args[:2]
@@ -154,14 +180,23 @@ def order(call: TorchCall) -> Mistakes:
 def dimension(call: TorchCall) -> Mistakes:
     """Work along another dimension."""
     x, *rest = call.args
-    used = call.kwargs.get("dim", call.kwargs.get("axis", rest[0] if rest else None))
-    if not isinstance(used, int) or isinstance(used, bool):
+    given = [n for n, y in enumerate(call.args) if type(y) is int]
+    name = next((key for key in ("dim", "axis") if key in call.kwargs), "dim")
+    used = call.named(name)
+    if used is None:  # a function of torch's that has no signature
+        used = call.kwargs.get(name, call.args[given[0]] if given else _DIM.get(call.op))
+    if type(used) is not int:
         return
-    kwargs = {k: v for k, v in call.kwargs.items() if k not in ("dim", "axis")}
     for dim in range(x.ndim):
         if dim != used % x.ndim:
             text = Setting(call.op, str(dim), str(used), verb="is over dim")
-            wrong = call.called(text, x, dim, *rest[1:], **kwargs)
+            if call.bound:
+                wrong = call.replaced(text, **{name: dim})
+            elif name in call.kwargs or not given:
+                wrong = call.called(text, x, *rest, **{**call.kwargs, name: dim})
+            else:
+                args = (dim if n == given[0] else y for n, y in enumerate(call.args))
+                wrong = call.called(text, *args, **call.kwargs)
             yield wrong.fixed(f"axis={dim}", f"axis={used}")
 
 

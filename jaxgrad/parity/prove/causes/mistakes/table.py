@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.wording import Difference
 
 
 _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
-    **dict.fromkeys(general.BINARY, (general.binary, masks.operand)),
+    **dict.fromkeys(general.BINARY, (general.binary, general.broadcast, masks.operand)),
     **dict.fromkeys(general.UNARY, (general.unary,)),
     **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
     **dict.fromkeys(("leaky_relu", "elu"), (general.slope, general.activation)),
@@ -29,6 +29,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **{f"{kind}_pool{n}d": (layers.pool,) for kind in ("avg", "max") for n in (1, 2, 3)},
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), (general.dimension,)),
     "normalize": (general.order, general.dimension),
+    "cosine_similarity": (general.dimension,),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), (general.running,)),
     **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
     **dict.fromkeys(("mean", "sum", "amax", "amin"), (general.reduction, general.scaled)),
@@ -44,7 +45,9 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
          "binary_cross_entropy_with_logits"),
         (general.losses, general.scaled),
     ),
-    **dict.fromkeys(general.LOSSES, (general.losses, general.errors, general.scaled)),
+    **dict.fromkeys(
+        general.LOSSES, (general.losses, general.errors, general.broadcast, general.scaled)
+    ),
     "gelu": (general.gelu, general.activation),
     "linear": (layers.linear,),
     "batch_norm": (layers.batch_norm,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from jaxgrad._core import source
 from jaxgrad.parity.prove.edits import Edit, source_line, stop, stop_whole, suggest
@@ -17,7 +18,7 @@ def quoted(
     program: JaxProgram,
     key: Key | None,
     fix: tuple[str, str] = ("", ""),
-    closed: Gate | None = None,
+    closed: Sequence[Gate] = (),
 ) -> Finding:
     """Add the source line of a JAX value to a finding.
 
@@ -26,7 +27,7 @@ def quoted(
         program: The traced port.
         key: The JAX value, None if it is unknown.
         fix: What the code contains and what it should contain, if the cause was tested.
-        closed: The only use of a value whose gradient has to be stopped, if that was tested.
+        closed: The uses of values whose gradients have to be stopped, if that was tested.
     """
     at = "" if key is None else place(program, key).partition(" (")[0]
     line, _, caller = at.partition(", called from ")
@@ -38,7 +39,7 @@ def quoted(
     if text and (call := _quote(program, caller)):
         text = f"{text}; called from {call}"
     edit = suggest(path, number, *fix, _column(program, key, line))
-    if edit is None and closed is not None:
+    if edit is None and closed:
         edit = _stopped(program, closed)
     return dataclasses.replace(finding, source=text, edit=edit)
 
@@ -65,12 +66,16 @@ def of_origin(finding: Finding, program: JaxProgram, origin: Origin, confirmed: 
     return dataclasses.replace(finding, source=text or finding.source, edit=edit)
 
 
-def _stopped(program: JaxProgram, use: Gate) -> Edit | None:
-    """Suggest a stop_gradient around the operand that uses a value."""
-    eqn = program.equations[use.path]
-    span = source.user_span(eqn)
-    converts = eqn.primitive.name in ("broadcast_in_dim", "convert_element_type")
-    return None if span is None or converts else stop(span.path, span[1:], use.operand)
+def _stopped(program: JaxProgram, uses: Sequence[Gate]) -> Edit | None:
+    """Suggest a stop_gradient around each operand that uses a value, all in one line."""
+    equations = [program.equations[use.path] for use in uses]
+    spans = [source.user_span(eqn) for eqn in equations]
+    known = [span for span in spans if span is not None]
+    converts = {"broadcast_in_dim", "convert_element_type"} & {e.primitive.name for e in equations}
+    if converts or len(known) < len(uses) or len({span.path for span in known}) > 1:
+        return None
+    operands = [(span[1:], use.operand) for span, use in zip(known, uses, strict=True)]
+    return stop(known[0].path, operands)
 
 
 def _column(program: JaxProgram, key: Key | None, line: str) -> int | None:

@@ -652,6 +652,59 @@ def test_a_mistake_in_all_calls_of_one_line_is_named_once():
     assert "JAX's outputs if all 2 calls at test_forward.py:" in finding.cause
 
 
+def test_a_column_that_is_broadcast_against_a_batch_is_named():
+    """The loss has the same value whichever operand is the column; the value of JAX tells it."""
+    (finding,) = forward(
+        proved(
+            lambda x: ((x @ x[0]) - x.sin().sum(1)).square().mean(),
+            lambda x: (((x @ x[0])[:, None] - jnp.sin(x).sum(1)) ** 2).mean(),
+        )
+    )
+    assert finding.tested
+    assert told(finding) == (
+        "sub broadcasts [4, 1] and [4] to [4, 4], torch's operands are [4] and [4]"
+    )
+
+
+class Tail(nn.Module):
+    """A function whose last call is missing in the port, and that is called in two modules."""
+
+    def forward(self, x):
+        y = torch.tanh(x) * 2
+        return y.sin().sin()
+
+
+class Tails(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = Tail(), Tail()
+        self.scale = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x):
+        h = x + self.one(x) * self.scale
+        return functional.softplus(h + self.two(h).cos())
+
+
+def test_the_place_of_a_missing_call_is_the_value_that_lacks_it():
+    """It is not the line of another function that reads the value."""
+
+    def tail(x: Any) -> Any:
+        return jnp.sin(jnp.tanh(x) * 2)
+
+    def port(p: Any, x: Any) -> Any:
+        h = x + tail(x) * p["scale"]
+        return jax.nn.silu(h + jnp.cos(tail(h)))
+
+    module = Tails()
+    one, other = forward(prove(module, port, arrays(module), (draw(4, 3),)))
+    line = tail.__code__.co_firstlineno + 1
+    assert told(one) == "torch's sin is missing"
+    assert one.jax.startswith(f"test_forward.py:{line}, called from ")
+    assert one.source.startswith(f"test_forward.py:{line}: return jnp.sin(jnp.tanh(x) * 2)")
+    assert "JAX's value here if all 2 such calls at test_forward.py:" in one.cause
+    assert told(other) == "the activation is silu, torch uses softplus"
+
+
 def test_calls_with_several_results_are_counted_once():
     """`chunk` returns two values."""
     (finding,) = forward(

@@ -519,6 +519,89 @@ def test_two_missing_stops_are_both_named():
     assert advice.count("test_gradients.py:") == 2
 
 
+class ActorAndCritic(nn.Module):
+    """The advantage is detached, and the target is computed under `no_grad`."""
+
+    def __init__(self):
+        super().__init__()
+        self.pi, self.v = nn.Linear(3, 1), nn.Linear(3, 1)
+
+    def forward(self, x, reward, after):
+        value = self.v(x)
+        with torch.no_grad():
+            target = reward + 0.9 * self.v(after)
+        advantage = (target - value).detach()
+        return -(self.pi(x) * advantage).mean() + ((value - target) ** 2).mean()
+
+
+def actor_and_critic(port: Any) -> Report:
+    torch.manual_seed(0)
+    module = ActorAndCritic()
+    return prove(module, port, arrays(module), (draw(4, 3), draw(4, 1), draw(4, 3)))
+
+
+def advantage_of(p: Any, x: Any, reward: Any, after: Any) -> Any:
+    """Return the value, the target and the advantage, of which none is stopped."""
+    value = linear(p, "v", x)
+    target = reward + 0.9 * linear(p, "v", after)
+    return value, target, target - value
+
+
+def test_two_stops_that_are_missing_in_one_line_are_both_suggested():
+    """A value that is detached and one under no_grad are read in the same line."""
+
+    def port(p: Any, *inputs: Any) -> Any:
+        value, target, advantage = advantage_of(p, *inputs)
+        return -(linear(p, "pi", inputs[0]) * advantage).mean() + ((value - target) ** 2).mean()
+
+    first = actor_and_critic(port).first
+    assert first is not None and first.tested
+    line = f"test_gradients.py:{port.__code__.co_firstlineno + 2}"
+    assert first.cause == (
+        f"JAX's gradient also flows through {line} (mul) and {line} (sub), torch's does not "
+        "(rerunning JAX without these paths, all gradients agree); a stop_gradient is missing in "
+        "each place"
+    )
+    assert first.edit is not None and first.edit.complete
+    assert first.edit.new.count("lax.stop_gradient") == 2
+    assert "* lax.stop_gradient(advantage))" in first.edit.new
+    assert "(value - lax.stop_gradient(target))" in first.edit.new
+
+
+def test_each_of_two_missing_stops_stands_at_the_divergence_that_it_explains():
+    """The first divergence is the gradient that flows into the advantage."""
+
+    def port(p: Any, *inputs: Any) -> Any:
+        value, target, advantage = advantage_of(p, *inputs)
+        actor = -(linear(p, "pi", inputs[0]) * advantage).mean()
+        critic = ((value - target) ** 2).mean()
+        return actor + critic
+
+    report = actor_and_critic(port)
+    line = port.__code__.co_firstlineno
+    first = report.first
+    assert first is not None and first.tested and first.op == "detach", str(report)
+    assert first.jax == f"test_gradients.py:{line + 2} (mul)"
+    assert first.cause.endswith(f"add a stop_gradient at test_gradients.py:{line + 2} (mul)")
+    found = [x for x in report.surfaces["gradients"].findings if "critic" in x.source]
+    assert [x.jax.partition(", ")[2] for x in found] == [f"test_gradients.py:{line + 3} (sub)"]
+    assert all(x.edit is not None and not x.edit.complete for x in (first, *found)), str(report)
+
+
+def test_torchs_place_of_a_value_under_no_grad_is_its_own_line():
+    """It is not the next line that reads it, which is right in both programs."""
+
+    def port(p: Any, *inputs: Any) -> Any:
+        value, target, advantage = advantage_of(p, *inputs)
+        actor = -(linear(p, "pi", inputs[0]) * stop(advantage)).mean()
+        return actor + ((value - target) ** 2).mean()
+
+    first = actor_and_critic(port).first
+    line = ActorAndCritic.forward.__code__.co_firstlineno + 3
+    assert first is not None and first.op == "add"
+    assert first.torch_line == f"test_gradients.py:{line}"
+
+
 def test_two_extra_stops_are_both_named():
     """A port that stops two values at different lines."""
 

@@ -257,6 +257,52 @@ def test_every_other_order_of_a_norm_is_tried(func, kwargs):
 
 
 @pytest.mark.parametrize(
+    ("func", "args", "kwargs"),
+    [
+        (functional.normalize, (X,), {}),
+        (functional.normalize, (X, 2, 1), {}),
+        (functional.normalize, (X,), {"dim": -1}),
+        (functional.cosine_similarity, (X, Y), {}),
+        (functional.cosine_similarity, (X, Y, 1), {}),
+        (functional.softmax, (X,), {"dim": 1}),
+    ],
+)
+def test_the_dimension_may_be_a_default_or_stand_after_other_arguments(func, args, kwargs):
+    """Only the dimension is changed."""
+    (call,) = tried(general.dimension, func, *args, **kwargs)
+    rest = args[:1] if func is not functional.cosine_similarity else args[:2]
+
+    torch.testing.assert_close(call.result, func(*rest, dim=0))
+    assert f"{func.__name__} is over dim 0, torch uses " in call.mistake
+
+
+def test_an_operand_may_have_an_axis_of_size_one_more_or_less():
+    """A batch of values minus a column of values is a matrix."""
+    x, y = draw(4), draw(4, seed=1)
+    calls = tried(general.broadcast, torch.sub, x, y)
+    check(
+        calls,
+        {
+            "sub broadcasts [4, 1] and [4] to [4, 4], torch's operands are [4] and [4]": (
+                x[:, None] - y
+            ),
+            "sub broadcasts [4] and [4, 1] to [4, 4], torch's operands are [4] and [4]": (
+                x - y[:, None]
+            ),
+        },
+    )
+    (text,) = {call.difference.says("jax") for call in calls[:1]}
+    assert text == "the operands of sub are [4] and [4], JAX broadcasts [4, 1] and [4] to [4, 4]"
+    mean = SQUARE.mean(1, keepdim=True)
+    expected = "sub broadcasts [4, 4] and [4] to [4, 4], torch's operands are [4, 4] and [4, 1]"
+    assert texts(tried(general.broadcast, torch.sub, SQUARE, mean))[-1] == expected
+    assert not tried(general.broadcast, torch.sub, X, 1.0)
+    loss = tried(general.broadcast, functional.mse_loss, x, y)
+    torch.testing.assert_close(loss[0].result, ((x[:, None] - y) ** 2).mean())
+    assert not tried(general.broadcast, torch.sub, torch.tensor(1.0), x)
+
+
+@pytest.mark.parametrize(
     ("args", "kwargs"),
     [((1, True), {}), ((1,), {"keepdim": True}), ((), {"dim": 1, "keepdim": True}),
      ((), {"axis": 1, "keepdim": True}), ((-2,), {"keepdim": True})],
@@ -514,7 +560,7 @@ def test_a_real_result_of_complex_operands_is_not_conjugated():
 def test_the_running_dimension_is_the_first_by_default():
     """A call without a dimension runs over the first."""
     flat = partial(torch.cumsum, dim=0)
-    calls = list(general.running(TorchCall(lambda x, dim=0: flat(x), (X,), {}, "cumsum")))
+    calls = list(general.running(TorchCall(lambda x, *_: flat(x), (X,), {}, "cumsum")))
 
     check(calls[:1], {"cumsum runs backwards": X.flip(0).cumsum(0).flip(0)})
 
