@@ -457,25 +457,68 @@ def _defaults(training: Training) -> Iterator[Variant]:
 
 
 def _averages(training: Training) -> Iterator[Variant]:
-    if training.ema is None or callable(training.ema[0]):
+    """Yield other decays of the average, and the other first average."""
+    if training.ema is None:
         return
     own, port = training.ema
-
-    def average(decay: float, copies: bool) -> Callable[[nn.Module], Any]:
-        def make(module: nn.Module) -> Any:
-            multi_avg_fn = swa_utils.get_ema_multi_avg_fn(decay)
-            averaged = swa_utils.AveragedModel(module, multi_avg_fn=multi_avg_fn)
-            averaged.n_averaged.fill_(0 if copies else 1)
-            return averaged
-
-        return make
-
-    for decay in (own, 1 - own, 0.9, 0.99, 0.999, 0.9999):
-        for copies in (True, False):
-            other = Setting("the decay of the average", f"{decay:g}", f"{own:g}")
-            texts = [] if decay == own else [other.of_jax]
-            if not copies:
-                texts.append("the first average includes the initial weights, torch's copies")
-            if texts:
-                ema = (average(decay, copies), port)
+    known = None if callable(own) else own
+    decays = (None, *(() if known is None else (1 - known,)), 0.9, 0.99, 0.999, 0.9999)
+    first = [(None, ""), (1, "the first average includes the initial weights, torch's copies")]
+    if known is None:  # an average that torch makes of a decay copies the weights
+        text = "the first average copies the weights, torch's includes the initial weights"
+        first.append((0, text))
+    for decay in decays:
+        used = "" if known is None else f"{known:g}"
+        for averaged, start in first:
+            texts = [start] if start else []
+            if decay is not None and decay != known:
+                other = Setting("the decay of the average", f"{decay:g}", used)
+                texts = [other.of_jax, *texts]
+            if texts and (decay is None or decay != known):
+                ema = (_average(own, decay, averaged), port)
                 yield Variant(InJax(" and ".join(texts)), dataclasses.replace(training, ema=ema))
+
+
+def _average(
+    own: Any, decay: float | None, averaged: int | None
+) -> Callable[[nn.Module], swa_utils.AveragedModel]:
+    """Return a function that makes torch's average of a module with other settings.
+
+    Args:
+        own: torch's decay, or the function that makes torch's average.
+        decay: The other decay; None for torch's own.
+        averaged: The other number of updates that the average begins with; None for torch's own.
+    """
+
+    def make(module: nn.Module) -> swa_utils.AveragedModel:
+        given = decay if decay is not None else own
+        if callable(own):
+            average = own(module)
+        else:
+            average = swa_utils.AveragedModel(
+                module, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(given)
+            )
+        if not isinstance(average, swa_utils.AveragedModel):
+            raise ValueError("the average is of another class, whose settings are not known")
+        if callable(own) and decay is not None:
+            if _decay(average) == decay:
+                raise ValueError("the average has this decay already")
+            average.avg_fn, average.multi_avg_fn = None, swa_utils.get_ema_multi_avg_fn(decay)
+        if averaged is not None:
+            count = int(average.n_averaged)
+            average.n_averaged.fill_(_changed_to(bool(averaged), count > 0))
+        return average
+
+    return make
+
+
+def _decay(average: swa_utils.AveragedModel) -> float | None:
+    """Return the weight of the old average in torch's next one, if it has a function for it."""
+    old, new = torch.ones((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
+    count = torch.tensor(1)
+    if average.multi_avg_fn is not None:
+        average.multi_avg_fn([old], [new], count)
+        return round(float(old), 12)
+    if average.avg_fn is not None:
+        return round(float(average.avg_fn(old, new, count)), 12)
+    return None

@@ -9,6 +9,7 @@ import numpy as np
 import optax
 import pytest
 import torch
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 import jaxgrad
 from jaxgrad.parity import Training, prove
@@ -63,6 +64,13 @@ def decaying(optimizer: Any) -> Any:
 
 CLIP = optax.clip_by_global_norm(0.1)
 SCHEDULE = optax.sgd(lambda step: 0.1 * 0.9 ** (step + 1))
+
+
+def averaged(module: Any) -> Any:
+    """Return torch's usual average, which copies the weights at its first update."""
+    return AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(0.9))
+
+
 CASES = {
     "default decay": (adamw, optax.adamw(1e-3), "is 0.0001 (optax.adamw's default), torch uses"),
     "decay everywhere": (
@@ -176,6 +184,13 @@ CASES = {
     ),
     "average": (
         Training(sgd, optax.sgd(0.1), ema=(0.9, lambda a, p: optax.incremental_update(p, a, 0.1))),
+        None,
+        "the first average includes the initial weights, torch's copies",
+    ),
+    "average that a function makes": (
+        Training(
+            sgd, optax.sgd(0.1), ema=(averaged, lambda a, p: optax.incremental_update(p, a, 0.1))
+        ),
         None,
         "the first average includes the initial weights, torch's copies",
     ),

@@ -8,11 +8,13 @@ import optax
 import pytest
 import torch
 from torch import nn
+from torch.optim import swa_utils
 
 from jaxgrad.parity import Training
 from jaxgrad.parity.prove.record.torch_side import variants
 from jaxgrad.parity.prove.record.torch_side.loop import Loop
 from jaxgrad.parity.prove.record.torch_side.variants import Variant, clipping_by
+from jaxgrad.parity.prove.users import ProofError
 
 
 G = np.array([3.0, 4.0]), np.array([12.0])  # norms 5 and 12, together 13
@@ -238,10 +240,46 @@ def test_every_other_average_is_tried():
     assert average.module["a"].item() == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("ema", [None, (lambda module: None, None)])
-def test_an_average_of_the_users_own_is_not_varied(ema):
-    """A function from the module to an average has no decay to change."""
-    assert not list(variants._averages(Training(sgd, ema=ema)))
+def from_start(decay: float, function: str) -> Any:
+    """Return a function that makes an average which has one update behind it."""
+    one = swa_utils.get_ema_avg_fn(decay), swa_utils.get_ema_multi_avg_fn(decay)
+    functions = {"avg_fn": one[0], "multi_avg_fn": one[1]}
+
+    def make(module: nn.Module) -> Any:
+        chosen: Any = {function: functions[function]} if function else {}
+        average = swa_utils.AveragedModel(module, **chosen)
+        average.n_averaged.fill_(1)
+        return average
+
+    return make
+
+
+@pytest.mark.parametrize("function", ["avg_fn", "multi_avg_fn", ""])
+def test_an_average_that_the_user_makes_is_varied(function):
+    """Its decay is replaced, unless it has this decay, and so is its first average."""
+    training = Training(sgd, ema=(from_start(0.9, function), None))
+    found = {v.text: v for v in variants._averages(training)}
+
+    later = "the first average copies the weights, torch's includes the initial weights"
+    np.testing.assert_allclose(averages(found[later])[0], 1.0)
+    other = found["the decay of the average is 0.99"]
+    assert averages(other) == [pytest.approx(1.0), pytest.approx(1.01)]
+    assert averages(found[f"the decay of the average is 0.99 and {later}"])[1] == pytest.approx(
+        1.01
+    )
+    refused = ["the first average includes the initial weights, torch's copies"]
+    refused += ["the decay of the average is 0.9"] if function else []
+    for text in refused:
+        with pytest.raises(ProofError, match="already"):
+            averages(found[text])
+
+
+def test_an_average_of_another_class_is_not_varied():
+    """Its settings are not known."""
+    assert not list(variants._averages(Training(sgd)))
+    training = Training(sgd, ema=(lambda module: None, None))
+    with pytest.raises(ProofError, match="of another class"):
+        averages(next(variants._averages(training)))
 
 
 @pytest.mark.filterwarnings("ignore")
