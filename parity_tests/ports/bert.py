@@ -335,7 +335,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.attention",
         plant=dict(scale=1.0),
         about="The attention scores are not divided by sqrt(d).",
-        cause="torch's div is missing|number in div is 1,|scale is missing",
+        cause="torch's div( by [^ ]+)? is missing|number in div is 1,|scale is missing",
     ),
     Bug(
         "mask_sense",

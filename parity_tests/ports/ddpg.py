@@ -214,7 +214,7 @@ BUGS: tuple[Bug, ...] = (
         "actor",
         plant=dict(limit=1.0),
         about="The tanh is not scaled by the action limit.",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "done_sense",

@@ -163,7 +163,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(mean=False),
         about="The neighbours are summed instead of averaged.",
-        cause="torch's div is missing",
+        cause="torch's div( by [^ ]+)? is missing",
     ),
     Bug(
         "heads_last",

@@ -295,7 +295,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(scale=1.0),
         about="The attention scores are not divided by sqrt(d).",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "scale_1_over_d",

@@ -253,7 +253,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(scale=1.0),
         about="The embeddings are not scaled by sqrt(width).",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "padding_attended",

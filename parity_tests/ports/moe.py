@@ -135,7 +135,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(normalise=False),
         about="The weights of the chosen experts do not sum to one.",
-        cause="torch's div is missing",
+        cause="torch's div( by [^ ]+)? is missing",
     ),
     Bug(
         "gate_and_up_swapped",

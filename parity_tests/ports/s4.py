@@ -116,7 +116,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(factor=1.0),
         about="The factor 2 of the conjugate pairs is missing.",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "conjugated",

@@ -114,7 +114,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(scale=1.0),
         about="The balance loss is not multiplied by the number of experts.",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "size_not_squared",
@@ -146,7 +146,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(masked=jnp.ones_like),
         about="The padding passes through the experts.",
-        cause="torch's mul is missing|mask is (missing|ignored|unused)",
+        cause="torch's mul( by [^ ]+)? is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "losses_exchanged",

@@ -427,7 +427,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(output_scale=1.0),
         about="The tied head is not scaled by width**-0.5.",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "not_shifted",

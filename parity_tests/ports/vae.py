@@ -265,7 +265,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(half=1.0),
         about="exp(logvar) is the variance, not the standard deviation.",
-        cause="torch's mul is missing|number in mul is 1,",
+        cause="torch's mul( by [^ ]+)? is missing|number in mul is 1,",
     ),
     Bug(
         "square_not_transposed",

@@ -27,10 +27,19 @@ class Edit:
     complete: bool = True  # whether all outputs agree after it, or all gradients
 
     @property
+    def place(self) -> str:
+        """The file's name and the line."""
+        return f"{short_name(self.file)}:{self.line}"
+
+    def is_same(self, other: Edit | None) -> bool:
+        """Whether another edit changes the same line in the same way."""
+        return other is not None and dataclasses.replace(other, complete=self.complete) == self
+
+    @property
     def title(self) -> str:
         """The place of the edit, and a remark if another difference remains after it."""
         rest = "" if self.complete else ", after which another difference remains"
-        return f"suggested change in {short_name(self.file)}:{self.line}{rest}"
+        return f"suggested change in {self.place}{rest}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}\n- {self.old.strip()}\n+ {self.new.strip()}"

@@ -72,12 +72,14 @@ class Finding:
     def __str__(self) -> str:
         return self.headed(self.title)
 
-    def headed(self, title: str, reference: str = TORCH) -> str:
+    def headed(self, title: str, reference: str = TORCH, above: Sequence[Finding] = ()) -> str:
         """Return the finding as text, under a title.
 
         Args:
             title: The first line.
             reference: The framework of the original; `source` is a line of the other one's code.
+            above: The findings that are printed above; a change that one of them suggests is not
+                printed again.
         """
         torch = ", ".join(filter(None, (self.where, self.torch_line)))
         lines = [
@@ -90,7 +92,9 @@ class Finding:
             lines.append(f"{at}torch gives {self.torch_value}, JAX gives {self.jax_value}")
         if self.cause:
             lines.append(f"  {self.label}: {self.cause}")
-        if self.edit is not None:
+        if self.edit is not None and any(self.edit.is_same(finding.edit) for finding in above):
+            lines.append(f"  the change in {self.edit.place} above is for this too")
+        elif self.edit is not None:
             _, *diff = str(self.edit).splitlines()
             lines += [f"  {self.edit.title}", *(f"    {line}" for line in diff)]
         elif self.source:
@@ -301,8 +305,11 @@ class Report:
                 lines += [f"{'':<26}{clause}" for clause in more]
         if self.first is not None:
             lines += ["", self.first.headed(self.first.title, self.reference)]
+        above = [] if self.first is None else [self.first]
         for finding in self.further:
-            lines += ["", finding.headed(f"next divergence: {finding.surface}", self.reference)]
+            title = f"next divergence: {finding.surface}"
+            lines += ["", finding.headed(title, self.reference, above)]
+            above.append(finding)
         if self.not_visible:
             shown = ", ".join(self.not_visible[:8])
             more = len(self.not_visible) - 8

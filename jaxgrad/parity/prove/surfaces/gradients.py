@@ -40,6 +40,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         text = (
             f"{differing(len(wrong), len(judged), 'gradient')}: {_listed([j.name for j in wrong])}"
         )
+        if all(j.name.startswith("input ") for j in wrong) and len(wrong) < len(judged):
+            text += "; the gradients of all parameters agree"
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         names = {j.name for j in wrong}

@@ -232,6 +232,11 @@ def test_the_code_is_shown_with_a_change_or_alone():
     assert str(changed).splitlines()[3:] == [
         "  suggested change in net.py:3", "    - y = sin(x)", "    + y = cos(x)"
     ]  # fmt: skip
+    again = dataclasses.replace(changed, edit=dataclasses.replace(edit, complete=False))
+    lines = again.headed("next divergence: forward", above=[changed]).splitlines()
+    assert lines[3:] == ["  the change in net.py:3 above is for this too"]
+    other = dataclasses.replace(changed, edit=dataclasses.replace(edit, line=4))
+    assert len(other.headed("next divergence: forward", above=[changed]).splitlines()) == 6
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ _BINARY = {
     "add": "adds", "sub": "subtracts", "mul": "multiplies", "div": "divides",
     "maximum": "takes the maximum", "minimum": "takes the minimum",
 }  # fmt: skip
+_SCALES = ("mul", "rmul", "imul", "div", "truediv", "itruediv", "pow")
 _DIM = {"cosine_similarity": 1}  # the defaults of functions without a signature
 BINARY = (
     *_BINARY, "radd", "rsub", "rmul", "rdiv", "truediv", "rtruediv", "pow", "rpow", "min", "max"
@@ -366,8 +367,10 @@ def left_out(call: TorchCall) -> Mistakes:
     out = out[0] if isinstance(out, tuple | list) and out else out
     inputs = tensors((call.args, call.kwargs))
     alike = [x for x in inputs if isinstance(out, Tensor) and x.shape == out.shape][:2]
+    numbers = [x for x in call.args if isinstance(x, int | float) and not isinstance(x, bool)]
+    by = f" by {numbers[0]:g}" if call.op in _SCALES and len(numbers) == 1 else ""
     for which, x in zip(("first", "second"), alike, strict=False):
-        text = Missing(f"torch's {call.op}", f"its {which} operand" if len(alike) == 2 else "")
+        text = Missing(f"torch's {call.op}{by}", f"its {which} operand" if len(alike) == 2 else "")
         skipped = call.by(text, lambda *_, x=x, **__: x.clone())
         write = InTorch(removed=call.op)
         yield skipped._replace(setting="skip", partial=True, write=write)

@@ -13,6 +13,7 @@ from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, bodies
 from jaxgrad._core.source import Span
 from jaxgrad._core.tree import is_inexact
+from jaxgrad.parity.prove.edits import function_lines
 from jaxgrad.parity.prove.record.jax_side.program import CUSTOM, JaxProgram, Key
 
 
@@ -207,14 +208,15 @@ class Origin(NamedTuple):
 
 
 def origin(flow: Flow, uses: Iterable[tuple[Path, int]]) -> Origin | None:
-    """Return where a value is made that a helper function gets as an argument.
+    """Return where a value is made that a helper function gets, or that is read several times.
 
     Args:
         flow: The data flow of the port.
         uses: The operands that read the value, each as the path of an equation and its position.
 
     Returns:
-        None unless all uses read one value, inside helper functions that the same line calls.
+        None unless the value has no other uses, which are inside helper functions that the same
+        line calls, or are several of the function that makes it.
     """
     program, given = flow.program, set(uses)
     uses = {(path, k) for path, k in given if _reaches(flow, path, k, given)}
@@ -225,13 +227,27 @@ def origin(flow: Flow, uses: Iterable[tuple[Path, int]]) -> Origin | None:
         return None
     ((path, _),) = keys
     lines = lines_of(program, path)
-    frames = {_frame_of_argument(lines, lines_of(program, use)) for use, _ in uses}
+    stacks = [lines_of(program, use) for use, _ in uses]
+    frames = {_frame_of_argument(lines, stack) for stack in stacks}
     frame = frames.pop()
+    if frame is None and len(uses) > 1 and all(_beside(program, lines, x) for x in stacks):
+        frame = 0
     if frame is None or frames:
         return None
     own = source.user_lines(program.equations[path])
     spans = source.user_spans(program.equations[path]) if own == lines else []
     return Origin(lines[frame], spans[frame] if len(spans) == len(lines) else None)
+
+
+def _beside(program: JaxProgram, made: Sequence[str], read: Sequence[str]) -> bool:
+    """Whether two lines, each with the lines that call it, are in one call of a function."""
+    if not made or not read or made[1:] != read[1:]:
+        return False
+    file, _, number = made[0].rpartition(":")
+    path = source.file_of(program.equations.values(), made[0])
+    return bool(path) and read[0] in {
+        f"{file}:{line}" for line in function_lines(path, int(number))
+    }
 
 
 def _reaches(flow: Flow, path: Path, operand: int, closed: set[tuple[Path, int]]) -> bool:

@@ -932,7 +932,7 @@ def test_a_missing_factor_is_one_mistake_although_a_sum_equals_a_mean():
     module = Scaled()
     report = prove(module, port, arrays(module), (np.array([1, 2, 3]),))
     assert report.first is not None and report.first.tested
-    assert report.first.cause.startswith("torch's mul is missing (skipping it in torch")
+    assert report.first.cause.startswith("torch's mul by 4 is missing (skipping it in torch")
     assert report.further == ()
 
 

@@ -602,6 +602,34 @@ def test_torchs_place_of_a_value_under_no_grad_is_its_own_line():
     assert first.torch_line == f"test_gradients.py:{line}"
 
 
+def test_a_value_with_two_uses_is_stopped_where_it_is_made():
+    """Both uses are in one line; the last value that torch computes from the detached one."""
+
+    class Surrogate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pi, self.v = nn.Linear(3, 1), nn.Linear(3, 1)
+
+        def forward(self, x):
+            advantage = (1 - self.v(x)).detach()
+            ratio = torch.exp(self.pi(x))
+            return torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+
+    def port(p: Any, x: Any) -> Any:
+        advantage = 1 - linear(p, "v", x)
+        ratio = jnp.exp(linear(p, "pi", x))
+        return jnp.minimum(ratio * advantage, jnp.clip(ratio, 0.8, 1.2) * advantage).mean()
+
+    torch.manual_seed(0)
+    module = Surrogate()
+    first = prove(module, port, arrays(module), (draw(8, 3),)).first
+    line = port.__code__.co_firstlineno + 1
+    assert first is not None and first.tested
+    assert first.cause.endswith(f"add a stop_gradient at test_gradients.py:{line}")
+    assert first.edit is not None and first.edit.complete
+    assert first.edit.new.strip() == 'advantage = lax.stop_gradient(1 - linear(p, "v", x))'
+
+
 def test_two_extra_stops_are_both_named():
     """A port that stops two values at different lines."""
 

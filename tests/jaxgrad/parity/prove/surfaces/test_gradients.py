@@ -101,6 +101,36 @@ class Looked(nn.Module):
         return self.embed(ids).detach() if self.detaches else self.embed(ids)
 
 
+def test_agreeing_parameters_beside_a_wrong_input_are_said():
+    """A target whose params are stopped trains as torch does; its input has another gradient."""
+
+    class Critic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.v = nn.Linear(3, 1)
+
+        def forward(self, x, after):
+            return (self.v(x) - self.v(after).detach()).square().mean()
+
+    def port(p: Any, x: Any, after: Any, stop: Any) -> Any:
+        def v(p: Any, x: Any) -> Any:
+            return x @ p["v.weight"].T + p["v.bias"]
+
+        return jnp.mean((v(p, x) - stop(p, after, v)) ** 2)
+
+    def only_params(p: Any, after: Any, v: Any) -> Any:
+        return v(lax.stop_gradient(p), after)
+
+    def nothing(p: Any, after: Any, v: Any) -> Any:
+        return v(p, after)
+
+    module, text = Critic(), "; the gradients of all parameters agree"
+    for stop, says in ((only_params, True), (nothing, False)):
+        inputs = draw(5, 3), draw(6, 3)[1:]
+        report = prove(module, lambda p, x, y, s=stop: port(p, x, y, s), arrays(module), inputs)
+        assert report.surfaces["gradients"].text.endswith(text) == says
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("torchs", "jaxs", "verdict", "text"),

@@ -501,6 +501,19 @@ def test_an_operand_stands_in_for_the_result_if_it_has_its_shape():
     assert torch.equal(calls[1].result, Y)
 
 
+@pytest.mark.parametrize(
+    ("func", "op", "text"),
+    [
+        (torch.mul, "mul", "torch's mul by 0.5 is missing"),
+        (torch.div, "div", "torch's div by 0.5 is missing"),
+        (torch.add, "add", "torch's add is missing"),
+    ],
+)
+def test_a_factor_that_is_missing_is_named(func, op, text):
+    """A product or a quotient with a number."""
+    assert texts(tried(general.left_out, func, X, 0.5, op=op)) == [text]
+
+
 def test_the_first_of_several_results_has_a_stand_in():
     """`max` over a dimension returns a tuple; a list of no tensors has no stand-in."""
     calls = tried(general.left_out, torch.max, X[:, :1], 1, True)
