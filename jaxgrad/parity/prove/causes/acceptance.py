@@ -29,6 +29,12 @@ class Compared(NamedTuple):
     high: float
     step: int = 0  # the training step after which the values are compared
     size: int = 0  # the number of values
+    draw: int = 0  # the draw of weights and inputs
+
+    @property
+    def of(self) -> tuple[str, int]:
+        """What is compared: the name and the draw."""
+        return self.name, self.draw
 
 
 class Range(NamedTuple):
@@ -58,10 +64,10 @@ def range_of(values: np.ndarray) -> Range:
     return Range(float(np.min(values)), float(np.max(values)), np.size(values))
 
 
-def compared(judged: Judged, values: Range, step: int = 0) -> Compared:
+def compared(judged: Judged, values: Range, step: int = 0, draw: int = 0) -> Compared:
     """Return the comparison of a leaf, of which JAX has values in this range."""
     low, high, size = values
-    return Compared(judged.name, judged.verdict, judged.share, low, high, step, size)
+    return Compared(judged.name, judged.verdict, judged.share, low, high, step, size, draw)
 
 
 def _telling(rows: Sequence[Compared]) -> bool:
@@ -94,14 +100,14 @@ def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
     a loss is must not be a multiple of 1/4.
     """
     wrong = [c for c in without if c.verdict == "fail"]
-    after = {c.name: c for c in changed}
-    if not wrong or after.keys() != {c.name for c in without}:
+    after = {c.of: c for c in changed}
+    if not wrong or after.keys() != {c.of for c in without}:
         return "not the same values were compared"
-    right = [after[c.name] for c in wrong]
+    right = [after[c.of] for c in wrong]
     if any(c.verdict == "fail" for c in changed):
         return "values differ with the change too"
     settled = [c for c in without if c.verdict in ("fail", *AGREES)]
-    if any(after[c.name].verdict not in AGREES for c in settled):
+    if any(after[c.of].verdict not in AGREES for c in settled):
         return "rounding is too large to decide"
     if not all(math.isfinite(x) for c in right for x in (c.difference, c.low, c.high)):
         return "the values are not finite"
@@ -110,7 +116,7 @@ def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
         return "the values are zero or one constant, which many changes give"
     rest = max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
     largest = max(c.difference for c in wrong)
-    if largest < MARGIN * rest or any(c.difference <= after[c.name].difference for c in wrong):
+    if largest < MARGIN * rest or any(c.difference <= after[c.of].difference for c in wrong):
         return "it is not much larger than what remains"
     return ""
 

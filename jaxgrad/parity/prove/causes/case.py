@@ -177,11 +177,10 @@ class Case:
                                                strict=True):  # fmt: skip
                 expected = self.evidence.torch_gradients(run)
                 for j in case.judged(actual, run, near):
-                    named = dataclasses.replace(j, name=f"{j.name} on draw {draw}")
                     stopped = expected[j.name] is None
                     # Where torch has no gradient, agreement is zero, which is no coincidence here.
                     value = (jaxs[0] if stopped else actual)[j.name]
-                    rows.append(compared(named, range_of(np.asarray(value))))
+                    rows.append(compared(j, range_of(np.asarray(value)), draw=draw))
         return refusal(without, changed)
 
     def torch(self, draw: int, changes: Sequence[Change]) -> TorchRun:

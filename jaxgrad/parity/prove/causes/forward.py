@@ -567,21 +567,21 @@ class Search:
             return []
         wrong = [c for c in self.without if c.verdict == "fail"]
         reruns = {self.draw: rerun}
-        first = {c.name: c.verdict for c in self._compared(reruns, [self.draw])}
-        if all(first.get(c.name, "fail") == "fail" for c in wrong):
+        first = {c.of: c.verdict for c in self._compared(reruns, [self.draw])}
+        if all(first.get(c.of, "fail") == "fail" for c in wrong):
             return []
         for draw in range(len(self.evidence.draws)):
             again = reruns.get(draw) or self._rerun(draw, changes, trial)
             if again is None:
                 return []
             reruns[draw] = again
-        after = {c.name: c for c in self._compared(reruns)}
-        left = {_output(name) for name, c in after.items() if c.verdict == "fail"}
-        fixed = [c for c in wrong if _output(c.name) not in left]
-        new = left - {_output(c.name) for c in wrong}
-        if new or not confirms(fixed, [after[c.name] for c in fixed]):
+        after = {c.of: c for c in self._compared(reruns)}
+        left = {c.name for c in after.values() if c.verdict == "fail"}
+        fixed = [c for c in wrong if c.name not in left]
+        new = left - {c.name for c in wrong}
+        if new or not confirms(fixed, [after[c.of] for c in fixed]):
             return []
-        return [*dict.fromkeys(_output(c.name) for c in fixed)]
+        return [*dict.fromkeys(c.name.removeprefix(f"{STATE}/") for c in fixed)]
 
     def _changes_nothing(self, rerun: TorchRun) -> bool:
         """Whether a rerun has torch's outputs: a port may mask with another large number."""
@@ -642,9 +642,10 @@ class Search:
             drawn, outputs = evidence.drawn[draw], evidence.jax_runs[draw].outputs
             run = reruns.get(draw, drawn.run)
             for (name, x), y in zip(run.outputs.items(), outputs, strict=False):
-                label = f"{name or 'output'} on draw {draw}"
                 if np.size(x) != np.size(y):
-                    found.append(Compared(label, "fail", math.inf, *UNKNOWN[:2]))
+                    low, high, _ = UNKNOWN
+                    label = name or "output"
+                    found.append(Compared(label, "fail", math.inf, low, high, draw=draw))
                     continue
                 expected = drawn.run.outputs[name]
                 near = [r.outputs[name] for r in drawn.reruns if np.shape(x) == np.shape(expected)]
@@ -652,8 +653,7 @@ class Search:
                 actual, most = np.reshape(y, np.shape(x)), drawn.most_rounding
                 judged = judge(name or "output", x, actual, noise, most=most)
                 (judged,) = evidence.waivers.apply("forward", [judged])
-                judged = dataclasses.replace(judged, name=label)
-                found.append(compared(judged, range_of(np.asarray(y))))
+                found.append(compared(judged, range_of(np.asarray(y)), draw=draw))
         return found
 
     def _advances(self, trial: Trial, rerun: TorchRun | None, draw: int) -> bool:
@@ -687,11 +687,6 @@ def _same_place(value: Value, calls: Sequence[Value]) -> set[int]:
     own = modules.get(value.module, [])
     place = own.index(value.call_number) if value.call_number in own else 0
     return {numbers[place] for numbers in modules.values() if len(numbers) == len(own)}
-
-
-def _output(name: str) -> str:
-    """Return the name of an output, which the comparison on a draw is named after."""
-    return name.partition(" on draw ")[0].removeprefix(f"{STATE}/")
 
 
 def _in_turn(streams: Sequence[Iterator[Trial]]) -> Iterator[Trial]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,7 +24,7 @@ def explained(
     def rows(number: int, outputs: Sequence[np.ndarray]) -> list[Compared]:
         judged = evidence.judge_outputs(number, outputs)
         return [
-            compared(dataclasses.replace(j, name=f"{j.name} on draw {number}"), range_of(y))
+            compared(j, range_of(y), draw=number)
             for j, y in zip(judged, map(np.asarray, outputs), strict=False)
         ]
 

@@ -72,35 +72,34 @@ def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]
         return "", False
     without, texts, every = compare(evidence.runs), [], True
     for layers in (None, layer):
-        chosen = without if layers is None else [c for c in without if _of(c.name, layer)]
+        chosen = without if layers is None else [c for c in without if _layer(c) == layer]
         for rule in _rules(evidence, own, _only(chosen)):
             text = _text(evidence, rule, own, layer)
             if not evidence.may_search(text):
                 every = False
                 break
             runs = [_rerun(evidence, draw, rule, layers) for draw in range(len(evidence.draws))]
-            after = {c.name: c for c in compare(runs)}
-            if confirms(chosen, [after[c.name] for c in chosen if c.name in after]):
+            after = {c.of: c for c in compare(runs)}
+            if confirms(chosen, [after[c.of] for c in chosen if c.of in after]):
                 texts.append(text)
         if texts:
             break
     return settled(texts, TESTED, every=every)
 
 
-def _of(name: str, layer: str) -> bool:
-    """Whether a comparison is of a buffer of a layer; its name ends with that of a draw."""
-    return name.partition(" on draw ")[0].rpartition(".")[0] == layer
+def _layer(compared: Compared) -> str:
+    return compared.name.rpartition(".")[0]
 
 
 def _only(rows: Sequence[Compared]) -> str:
     """Return "running_mean" or "running_var" if no buffer of the other name differs."""
-    names = {name: [c for c in rows if _buffer(c.name) == name] for name in _STATISTICS}
+    names = {name: [c for c in rows if _buffer(c) == name] for name in _STATISTICS}
     wrong = [name for name, of in names.items() if any(c.verdict == "fail" for c in of)]
     return wrong[0] if len(wrong) == 1 and all(names.values()) else ""
 
 
-def _buffer(name: str) -> str:
-    return name.partition(" on draw ")[0].rpartition(".")[2]
+def _buffer(compared: Compared) -> str:
+    return compared.name.rpartition(".")[2]
 
 
 def _rules(evidence: Evidence, own: float, only: str) -> Iterator[Rule]:

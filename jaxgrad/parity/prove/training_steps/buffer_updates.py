@@ -500,9 +500,8 @@ def _of_buffers(evidence: Evidence, runs: Sequence[TorchRun]) -> list[acceptance
         found = compared_after(evidence, start, run, drawn.reruns, state, unchanged=drawn.run)
         for c in needed(evidence, found):
             if c.left.kind == "buffer" and c.path:
-                judged = dataclasses.replace(c.judged, name=f"{c.judged.name} on draw {k}")
                 values = acceptance.range_of(np.asarray(c.actual))
-                rows.append(acceptance.compared(judged, values))
+                rows.append(acceptance.compared(c.judged, values, draw=k))
     return rows
 
 

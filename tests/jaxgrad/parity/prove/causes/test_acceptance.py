@@ -115,9 +115,21 @@ def test_the_range_of_values(values, expected):
 def test_a_comparison_is_relative_to_the_scale():
     """The verdict and the relative difference are copied from the judged leaf."""
     judged = judge("w", np.array([2.0, 4.0]), np.array([2.0, 5.0]))
-    assert acceptance.compared(judged, Range(1.0, 2.0, 5), 3) == (
-        "w", "fail", 0.25, 1.0, 2.0, 3, 5
+    assert acceptance.compared(judged, Range(1.0, 2.0, 5), 3, 1) == (
+        "w", "fail", 0.25, 1.0, 2.0, 3, 5, 1
     )  # fmt: skip
+
+
+def test_the_values_of_each_draw_are_compared_with_those_of_the_same_draw():
+    """A leaf that differs on the second draw alone is not explained by the first draw."""
+    wrong = Compared("w", "fail", 0.5, 1.0, 2.0, draw=1)
+    right = Compared("w", "pass", 0.0, 1.0, 2.0, draw=0)
+    fixed = wrong._replace(verdict="pass", difference=0.0)
+    assert acceptance.confirms([right, wrong], [right, fixed])
+    assert acceptance.refusal([right, wrong], [right]) == "not the same values were compared"
+    assert acceptance.refusal([right, wrong], [right, wrong]) == (
+        "values differ with the change too"
+    )
 
 
 def test_a_search_that_the_time_ended_confirms_nothing():
