@@ -46,6 +46,7 @@ from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.locate import shuffled as locate_shuffled
 from jaxgrad.parity.prove.locate.forward import INNER_GRADIENT
 from jaxgrad.parity.prove.record.jax_side import evaluation
+from jaxgrad.parity.prove.record.jax_side.flow import leaf_of
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.lazy import replaced
@@ -381,6 +382,30 @@ class Search:
             near |= {i for i, value in enumerate(self.run.values) if near & set(value.inputs)}
         return sorted(near - set(starts) - self.merged)[:limit]
 
+    def _has_shapes(self, trial: Trial) -> bool:
+        """Whether JAX has the operands and the result of a changed call in these shapes."""
+        call = self.run.values[trial.changed].call
+        if not trial.shapes or call is None:
+            return True
+        values, alignment = self.run.values, self.evidence.alignments[self.draw]
+        *operands, result = trial.shapes
+        if result not in map(self._shape, self.spots):
+            return False
+        for x, shape in zip(call[1], operands, strict=False):
+            own = [k for k in values[trial.changed].inputs if trials.is_value(x, values[k])]
+            copies = [alignment.spots[j] for k in own for j in alignment.candidates[k]]
+            if copies and shape not in map(self._shape, copies):
+                return False
+        return True
+
+    def _shape(self, spot: Spot) -> tuple[int, ...]:
+        """Return the shape of a JAX value in one iteration of the loops around it."""
+        program, leaf = self.evidence.port.program, leaf_of(spot.key)
+        if leaf is not None:
+            return program.leaves[leaf].shape
+        aval: Any = program.equations[spot.path].outvars[spot.output].aval
+        return aval.shape
+
     def tested(self, trial: Trial) -> Tested | None:
         """Rerun torch with a mistake, and say what it then has in common with JAX.
 
@@ -388,6 +413,8 @@ class Search:
         mistake computes (a product without its bias) on the way to the right result. A mistake in
         a call that only moves elements is tested once, and not for each call after it.
         """
+        if not self._has_shapes(trial):
+            return None
         same = trial.difference, trial.changed, trial.partial
         if trial.changed >= 0 and same in self.failed:
             return None
@@ -434,7 +461,8 @@ class Search:
             again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
             if not self._advances(trial, again, draw):
                 return None
-        for changes, calls in sorted(self._repeated(trial), key=lambda way: -len(way[0])):
+        ways = () if trial.partial else self._repeated(trial)
+        for changes, calls in sorted(ways, key=lambda way: -len(way[0])):
             if all(self._spreads(draw, changes) for draw in draws):
                 text = f"JAX's value here if {calls} are changed"
                 return Tested(trial, changes, text, False)
@@ -474,7 +502,8 @@ class Search:
         line = [v for v in alike if value.line and v.line == value.line]
         tried: list[set[int]] = []
         ways = [({v.call_number for v in line}, f"calls at {value.line}")]
-        ways.append((_same_place(value, line), f"such calls at {value.line}"))
+        if not trial.general:  # many values are a multiple of another one by chance
+            ways.append((_same_place(value, line), f"such calls at {value.line}"))
         if trial.calls > 1:
             ways = [({change.number for change in changes}, "such averages")]
         elif not trial.partial:
@@ -868,6 +897,8 @@ def _with_weights(draw: Draw, trial: Trial) -> Draw:
 def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     trial, changes, result, complete, needed, _ = found[0]
     key = trial.key if trial.row is None else search.spot(trial.row).key
+    if trial.shapes:
+        key = None  # the programs differ where the operands are first used, and not at the result
     value, spot = trial.value, None
     if trial.changed not in (-1, trial.value):
         # A call that only moves elements, so that JAX has all of them.

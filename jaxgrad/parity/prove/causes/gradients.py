@@ -190,6 +190,7 @@ def _missing_stops(case: Case) -> Explanation | None:
     if not kept:
         return None
     closed = [gate for group in kept for gate in group]
+    first = closed[0]  # of the group that repairs most gradients
     whole = _origin(case, closed)
     if whole is not None:
         kept, origins = [closed], [whole]
@@ -213,7 +214,7 @@ def _missing_stops(case: Case) -> Explanation | None:
         text,
         fixed,
         fixed == case.wrong,
-        (closed[0].path, 0),
+        ((first if first in closed else closed[0]).path, 0),
         through=tuple(through),
         settings=dict.fromkeys(closed, 0.0),
         closed=_in_one_line(case, kept),

@@ -30,7 +30,7 @@ SUBTRACTS = ("sub", "isub")
 SUMS = ("add", "radd", "iadd", *SUBTRACTS)
 # Calls that move all elements of one value.
 _MOVED = frozenset(
-    "transpose permute t mT swapaxes swapdims movedim view reshape contiguous".split()
+    "transpose permute t T mT swapaxes swapdims movedim view reshape contiguous".split()
 )
 _OPERANDS = 24  # values that may take the place of an operand
 
@@ -59,6 +59,7 @@ class Trial(NamedTuple):
     unread: int = -1  # the value that the changed call does not read any more
     whole: bool = False  # whether it is a cause only if it explains all outputs
     calls: int = 1  # that are changed for one mistake
+    shapes: tuple[tuple[int, ...], ...] = ()  # that values of the JAX program must have
 
     @property
     def text(self) -> str:
@@ -105,6 +106,7 @@ def _trial(run: TorchRun, i: int, wrong: TorchCall, numbers: Numbers, shown: int
         wrong.write,
         changed=i,
         general=wrong.general,
+        shapes=wrong.shapes,
     )
 
 
@@ -464,11 +466,15 @@ def rewired(
                             for n, x in enumerate(args)]  # fmt: skip
                     return func(*live, **kwargs)
 
+                own = args
+                if value.op == "setitem":  # which writes into its first argument
+                    own = (args[0].clone(), *args[1:])
                 try:
                     with torch.no_grad():
-                        out = call(func, args, kwargs, torch.as_tensor(run.values[k].data))
+                        out = call(func, own, kwargs, torch.as_tensor(run.values[k].data))
                 except Exception:  # the call does not accept this value
                     continue
+                out = own[0] if value.op == "setitem" else out
                 if not isinstance(out, Tensor):
                     continue
                 text = Told(

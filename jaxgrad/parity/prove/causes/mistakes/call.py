@@ -31,6 +31,7 @@ class TorchCall(NamedTuple):
     write: InTorch = InTorch()  # what torch's code needs in order to do the same
     numbers: tuple[float, ...] = ()  # in the JAX program, first those that torch does not have
     general: int = 0  # or `NUMBER`, or `MULTIPLE`: more particular mistakes are told first
+    shapes: tuple[tuple[int, ...], ...] = ()  # of the operands and the result in JAX
     reorders: bool = False  # whether the result has the same elements in another order
 
     @property

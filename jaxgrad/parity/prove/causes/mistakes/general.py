@@ -134,7 +134,8 @@ def broadcast(call: TorchCall) -> Mistakes:
                 f"{call.op} broadcasts {jaxs} to {list(shape)}, torch's operands are {torchs}",
                 f"the operands of {call.op} are {torchs}, JAX broadcasts {jaxs} to {list(shape)}",
             )
-            yield call.called(text, *pairs, *rest, **call.kwargs)
+            shapes = (*(tuple(v.shape) for v in pair), tuple(shape))
+            yield call.called(text, *pairs, *rest, **call.kwargs)._replace(shapes=shapes)
 
 
 def products(call: TorchCall) -> Mistakes:

@@ -693,16 +693,15 @@ def test_the_place_of_a_missing_call_is_the_value_that_lacks_it():
 
     def port(p: Any, x: Any) -> Any:
         h = x + tail(x) * p["scale"]
-        return jax.nn.silu(h + jnp.cos(tail(h)))
+        return jax.nn.softplus(h + jnp.cos(tail(h)))
 
     module = Tails()
-    one, other = forward(prove(module, port, arrays(module), (draw(4, 3),)))
+    (one,) = forward(prove(module, port, arrays(module), (draw(4, 3),)))
     line = tail.__code__.co_firstlineno + 1
     assert told(one) == "torch's sin is missing"
     assert one.jax.startswith(f"test_forward.py:{line}, called from ")
     assert one.source.startswith(f"test_forward.py:{line}: return jnp.sin(jnp.tanh(x) * 2)")
-    assert "JAX's value here if all 2 such calls at test_forward.py:" in one.cause
-    assert told(other) == "the activation is silu, torch uses softplus"
+    assert "JAX's outputs if all 2 such calls at test_forward.py:" in one.cause
 
 
 def test_calls_with_several_results_are_counted_once():

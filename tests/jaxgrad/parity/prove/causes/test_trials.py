@@ -229,7 +229,9 @@ def test_another_choice_is_traced_to_the_values_that_it_compares():
     assert proved(chosen, lambda p, x: port(p, x, 0.5)).verdict == "pass"
     finding = first(chosen, port)
     assert finding.op == "div", finding
-    assert "torch's div is missing" in finding.cause  # a division after the sum chooses the same
+    assert (
+        "torch's div by 0.5 is missing" in finding.cause
+    )  # a division after the sum chooses the same
 
 
 def normed(m: Any, x: Any) -> Any:
@@ -718,3 +720,35 @@ def test_a_sum_with_other_numbers_is_not_an_average():
     run, _ = averaged(0.9, 0.2)
     assert not list(trials.averages(run, 3, (0.75,)))
     assert not list(trials.averages(run, 2, (0.75,)))
+
+
+def test_a_queue_that_gets_another_value_is_named():
+    """The values are transposed before they are written into a part of the buffer."""
+
+    class Queue(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(3, 2), nn.Linear(3, 2)
+            self.register_buffer("queue", torch.zeros(2, 8))
+
+        def forward(self, x):
+            query, key = torch.tanh(self.a(x)), torch.sin(self.b(x))
+            with torch.no_grad():
+                self.queue[:, 2:6] = key.T
+            return (query * key).sum()
+
+    def port(p: Any, x: Any, right: bool = False) -> Any:
+        query, key = jnp.tanh(linear(p, "a", x)), jnp.sin(linear(p, "b", x))
+        kept = key if right else query
+        new = p["queue"].at[:, 2:6].set(jax.lax.stop_gradient(kept).T)
+        return (query * key).sum(), {"queue": new}
+
+    torch.manual_seed(0)
+    module = Queue()
+    arguments: Any = dict(params=arrays(module), inputs=(draw(4, 3),), has_state=True)
+    prove(module, functools.partial(port, right=True), **arguments).check()
+    finding = prove(module, port, **arguments).first
+    assert finding is not None and finding.tested
+    assert finding.op == "setitem" and finding.cause.startswith(
+        "JAX's setitem reads the result of tanh, torch's reads the result of sin (rerunning torch "
+    ), finding.cause
