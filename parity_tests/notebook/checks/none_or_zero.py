@@ -32,7 +32,7 @@ def transposed(forward, backward, pull_back):
     def product(x):  # two outputs of three inputs
         return x[:2] * x[2]
 
-    def gradient(function, at, g):
+    def gradient(function, at, g) -> Any:
         x = leaf(at)
         function(x).backward(torch.tensor(g))
         return x.grad

@@ -1,5 +1,8 @@
 """Exercises of the notebook none_or_zero."""
 
+# pyright: reportOptionalMemberAccess=false
+# torch types `.grad` as a tensor or None.
+
 import jax
 import jax.numpy as jnp
 import torch
