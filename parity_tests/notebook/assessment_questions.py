@@ -10,6 +10,7 @@ is here, and what it prints.
 
 import dataclasses
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +48,7 @@ class Question:
         wrong: The text that the student sees in place of `line`; it ends with dots where a line is
             to be written.
         others: More wrong answers to expect, each with the idea behind it.
+        changes: What is changed in the text of the program, each with its replacement.
     """
 
     program: Callable[[], None]
@@ -57,6 +59,13 @@ class Question:
     line: str = ""
     wrong: str = ""
     others: tuple[tuple[str, str], ...] = ()
+    changes: tuple[tuple[str, str], ...] = ()
+
+    def changed(self, text: str) -> str:
+        """Return a text with the changes."""
+        for old, new in self.changes:
+            text = text.replace(old, new)
+        return text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -872,3 +881,80 @@ EXAMS = (
     ),
 )
 PARTS = tuple(part for exam in EXAMS for part in exam.parts)
+
+
+class Variant(NamedTuple):
+    """What variant B of the first test changes in a program.
+
+    Attributes:
+        changes: Parts of the text, each with its replacement.
+        because: The reason for the answer, if other numbers alone do not make it that of the key.
+    """
+
+    changes: tuple[tuple[str, str], ...]
+    because: str = ""
+
+
+VARIANT: dict[Callable[[], None], Variant] = {
+    through_a_detach: Variant((("torch.tensor(2.0", "torch.tensor(3.0"),)),
+    constant_inside_no_grad: Variant((("torch.tensor(3.0", "torch.tensor(5.0"),)),
+    number_zero_none: Variant((("3.0", "4.0"),)),
+    decay_without_a_gradient: Variant((("weight_decay=0.5", "weight_decay=0.2"),)),
+    backward_twice: Variant(
+        (("lambda x: x + 1", "torch.exp"), ("lambda x: x**2", "lambda x: x - 4")),
+        "The node of `exp` keeps its result, which the first `backward()` frees. The node of a "
+        "difference keeps no tensor, so its graph can be walked again, and torch adds 1 to `.grad` "
+        "twice.",
+    ),
+    changed_in_place: Variant(
+        (("lambda x: 5 * x", "torch.exp"), ("torch.tanh", "torch.sin")),
+        "The node of `exp` keeps its result, which `y += 1` changes. The node of `sin` keeps x and "
+        "not its result, so a change of the result does no harm; the derivative is cos(0) = 1.",
+    ),
+    without_a_tape: Variant((("f, 2.0)", "f, 1.0)"), ("(2.0)", "(1.0)"))),
+    column_and_rows: Variant((("[3.0, 2.0]", "[4.0, 5.0]"),)),
+    relu_at_zero: Variant((("[0.0, 2.0]", "[0.0, -3.0]"),)),
+    stopped_outside: Variant((("(3.0", "(4.0"),)),
+    bootstrapped_target: Variant((("1 + 0.5", "2 + 0.5"),)),
+    two_batches: Variant((("(1.0, 3.0)", "(2.0, 3.0)"), ("params, 1.0)", "params, 2.0)"))),
+    verdicts_of_a_port: Variant(
+        (
+            ("lax.stop_gradient(h) @", "h @"),
+            ('p["0.bias"])', 'lax.stop_gradient(p["0.bias"]))'),
+        ),
+        "`stop_gradient` is the identity in the forward pass, so the outputs agree. The first bias "
+        "has a gradient in torch and no path in the port, which is a difference in structure. The "
+        "gradients of the other leaves agree. Without `optimizer=` no update is judged.",
+    ),
+    coupled_decay: Variant(
+        (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))
+    ),
+    td_critic: Variant((("1 + 0.9", "2 + 0.5"),)),
+    port_of_a_step: Variant(
+        (
+            ("[[1, 2], [3, 1]]", "[[2, 1], [1, 1]]"),
+            ("1 + 0.5", "2 + 0.5"),
+            ("lr=0.1", "lr=0.2"),
+            ("- 0.1 * g", "- 0.2 * g"),
+        )
+    ),
+}
+
+
+def variant(exam: Exam) -> Exam:
+    """Return a test with the changes of `VARIANT`; a reason that is the same is empty."""
+
+    def changed(question: Question) -> Question:
+        other = VARIANT[question.program]
+        made = dataclasses.replace(question, changes=other.changes, because=other.because)
+        line, wrong = (made.changed(text) for text in (question.line, question.wrong))
+        return dataclasses.replace(made, line=line, wrong=wrong)
+
+    parts = (
+        dataclasses.replace(part, questions=tuple(map(changed, part.questions)))
+        for part in exam.parts
+    )
+    return dataclasses.replace(exam, title=f"{exam.title}, variant B", parts=tuple(parts))
+
+
+EXAMS_B = (variant(EXAMS[0]),)

@@ -5,18 +5,29 @@ import re
 import pytest
 
 from parity_tests.notebook.assessment import (
+    HEAD_B,
     KEY,
+    KEY_B,
     PATH,
+    PATH_B,
     in_sessions,
     is_mistake,
     key,
+    key_b,
     name,
     numbered,
     page,
     programs,
     shown,
 )
-from parity_tests.notebook.assessment_questions import BLANK, EXAMS, PARTS, Question
+from parity_tests.notebook.assessment_questions import (
+    BLANK,
+    EXAMS,
+    EXAMS_B,
+    PARTS,
+    VARIANT,
+    Question,
+)
 from parity_tests.notebook.plain_session import printed
 
 
@@ -187,3 +198,50 @@ def test_the_line_to_find_occurs_once():
     assert f"total = {BLANK}  # your line\n" in shown(batches)
     with pytest.raises(AssertionError, match="'no such line' is not one line"):
         shown(other)
+
+
+QUESTIONS_B = [question for _, _, question in numbered(EXAMS_B)]
+SAME = ("coupled_decay", "td_critic")  # its output is that of the verdict alone
+
+
+@pytest.fixture(scope="module")
+def outputs_b():
+    """Return what every program of variant B prints."""
+    return printed(programs(EXAMS_B))
+
+
+def test_the_pages_of_variant_b_are_current(outputs_b):
+    """The committed test and key are what `make pages` writes."""
+    assert page(outputs_b, EXAMS_B, HEAD_B) == PATH_B.read_text("utf-8"), "run `make pages`"
+    assert key_b(outputs_b) == KEY_B.read_text("utf-8"), "run `make pages`"
+
+
+@pytest.mark.parametrize("question", QUESTIONS_B, ids=name)
+def test_a_question_of_variant_b_has_other_answers(outputs, outputs_b, question):
+    """Each change is made, other answers are right, and the right line gives torch's numbers."""
+    (first,) = [q for q in QUESTIONS if q.program is question.program]
+    old, new = (programs(exams)[name(question)] for exams in (EXAMS, EXAMS_B))
+    for before, after in VARIANT[question.program].changes:
+        everything = old + first.wrong
+        assert before in everything and after in new + question.wrong
+    right = outputs_b[name(question)]
+
+    assert shown(first) != shown(question)
+    assert (right == outputs[name(question)]) == (name(question) in SAME)
+    if question.line and question not in OF_PROVE and "prove(" not in new:
+        of_torch, of_jax = right.splitlines()
+        assert of_torch.removeprefix("torch: ") == of_jax.removeprefix("JAX: ") != of_jax
+    if is_mistake(question):
+        assert outputs_b[f"{name(question)}, wrong"] != right
+
+
+def test_variant_b_has_the_points_of_the_first_test():
+    """Its parts have the same kinds of questions, and no answer is on the page."""
+    (variant_b,), (first, _) = EXAMS_B, EXAMS
+    text = PATH_B.read_text(encoding="utf-8")
+
+    assert (variant_b.points, variant_b.minutes) == (first.points, first.minutes)
+    assert not [
+        question.line for question in QUESTIONS_B if question.line in text and question.line
+    ]
+    assert f"{first.points} points, {first.minutes} minutes" in text
