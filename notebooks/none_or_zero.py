@@ -327,8 +327,8 @@ check("none_or_zero/one_of_each", loss)
 # - Momentum and weight decay change a parameter whose gradient is zero, and skip one whose gradient
 #   is `None`.
 # - `jax.grad` returns zeros for both; `jaxgrad.grad` finds out whether there is a path.
-# - In rare cases `jaxgrad.grad` differs from torch. In a branch of `lax.cond` that is not taken, and
-#   where a raw `custom_vjp` returns `None`, it returns zeros. For the parameter of
+# - In rare cases `jaxgrad.grad` differs from torch. In a branch of `lax.cond` that is not taken,
+#   and where a raw `custom_vjp` returns `None`, it returns zeros. For the parameter of
 #   `jax.random.bernoulli` or `poisson` it returns `None`, where torch gives zeros.
 # - A backward pass in JAX is the transpose of the function's linear part: `jax.linearize`, then
 #   `jax.linear_transpose`.
