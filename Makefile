@@ -134,6 +134,7 @@ pages: $(STAMP) ## run the programs of the cheat sheet, the traps and other page
 	@"$(BIN)" -m parity_tests.notebook.assessment
 	@"$(BIN)" -m parity_tests.site.one_lesson
 	@"$(BIN)" -m parity_tests.notebook.paper
+	@"$(BIN)" -m parity_tests.site.slides
 	@"$(BIN)" -m parity_tests.site.hero
 	@"$(BIN)" -m parity_tests.site.chain_figure
 	@"$(BIN)" -m parity_tests.site.kink_figure

@@ -61,6 +61,7 @@ WITH_CONTENTS = [
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
     *(
         "assessment_key",
+        "assessment_b_key",
         "course",
         "real_questions",
         "kinks",

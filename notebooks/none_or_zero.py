@@ -7,9 +7,10 @@
 # need to know which of the two a parameter gets, in torch and in JAX.
 #
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
-# difference matters to an optimizer, and keep it in JAX.
+# difference matters to an optimizer, keep it in JAX, and build a backward pass from JAX's linear
+# part and its transpose.
 #
-# **Time** 50 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
+# **Time** 60 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -97,19 +98,9 @@ figure("none_or_zero")
 without("none_or_zero/none_or_zero")
 
 # %% [markdown]
-# **Through control flow** the rules are the same. torch sees only the operations that ran; JAX
-# compiles `scan`, `cond` and `vmap`, and `jaxgrad` follows the paths through them. The second
-# example differentiates a gradient.
-
-# %%
-show("none_or_zero/through_loop")
-
-# %%
-show("none_or_zero/through_gradient")
-
-# %% [markdown]
 # **Where the frameworks must differ.** The parameter `other` is used only in the branch that was
-# not taken. The condition depends on the data; in JAX it is a `lax.cond`, which is compiled.
+# not taken. The condition depends on the data. In JAX the branch is a
+# `lax.cond(condition, if_true, if_false)`: the program contains both functions, and calls one.
 
 # %%
 question("none_or_zero/branch_not_taken")
@@ -153,24 +144,6 @@ print("other", dother)
 # agree on?
 
 # %% [markdown]
-# **A rule that returns `None`.** A second place is a raw `jax.custom_vjp`, a function with a
-# backward pass of its own. JAX replaces a `None` that its rule returns by zeros before `jaxgrad`
-# can see it. (`jaxgrad.from_function` keeps the `None`; see [custom](custom.ipynb).)
-
-# %%
-show("none_or_zero/rule_returns_none", claim=False)
-
-# %% [markdown]
-# **A random draw.** The third place is the other way round. torch records `torch.bernoulli(p)`,
-# `torch.poisson(p)` and `torch.normal(p, 1)`, and gives `p` zeros. In JAX there is no path from
-# `jax.random.bernoulli(key, p)` or `jax.random.poisson(key, p)` to `p`, because the results are
-# booleans and integers, so `jaxgrad.grad` returns `None`. A sum with a draw does have a path:
-# `p + torch.randn(())` and `p + jax.random.normal(key)` give `p` the gradient 1. To port
-# `torch.normal(p, 1)`, write `lax.stop_gradient(p) + jax.random.normal(key)`; for this line too,
-# `jaxgrad.grad` returns `None` and `jax.grad` returns zeros. Where torch's zeros matter, as with
-# weight decay, add `0 * p`: then there is a path, and `jaxgrad.grad` returns zeros as well.
-
-# %% [markdown]
 # ## What an optimizer does with each
 #
 # SGD with weight decay, where one gradient is zero and the other is `None`. `jaxgrad.optim.sgd` has
@@ -207,6 +180,40 @@ print(params["zero"], params["none"])
 # %%
 # Try it: replace `weight_decay=0.5` by `weight_decay=0.0`. (Momentum would move `zero` only if an
 # earlier gradient was not zero.) Does the difference between zero and `None` still matter?
+
+# %% [markdown]
+# ## Through control flow, and through a gradient
+#
+# The rules are the same. torch sees only the operations that ran; JAX compiles `scan`, `cond` and
+# `vmap`, and `jaxgrad` follows the paths through them. The second example differentiates a
+# gradient.
+
+# %%
+show("none_or_zero/through_loop")
+
+# %%
+show("none_or_zero/through_gradient")
+
+# %% [markdown]
+# ## More places where the frameworks differ
+#
+# **A rule that returns `None`.** Besides the branch that is not taken, `jaxgrad.grad` returns zeros
+# for torch's `None` at a raw `jax.custom_vjp`, a function with a backward pass of its own. JAX
+# replaces a `None` that its rule returns by zeros before `jaxgrad` can see it.
+# (`jaxgrad.from_function` keeps the `None`; see [custom](custom.ipynb).)
+
+# %%
+show("none_or_zero/rule_returns_none", claim=False)
+
+# %% [markdown]
+# **A random draw.** Here it is the other way round. torch records `torch.bernoulli(p)`,
+# `torch.poisson(p)` and `torch.normal(p, 1)`, and gives `p` zeros. In JAX there is no path from
+# `jax.random.bernoulli(key, p)` or `jax.random.poisson(key, p)` to `p`, because the results are
+# booleans and integers, so `jaxgrad.grad` returns `None`. A sum with a draw does have a path:
+# `p + torch.randn(())` and `p + jax.random.normal(key)` give `p` the gradient 1. To port
+# `torch.normal(p, 1)`, write `lax.stop_gradient(p) + jax.random.normal(key)`; for this line too,
+# `jaxgrad.grad` returns `None` and `jax.grad` returns zeros. Where torch's zeros matter, as with
+# weight decay, add `0 * p`: then there is a path, and `jaxgrad.grad` returns zeros as well.
 
 # %% [markdown]
 # ## `allow_unused`, and raising an error
@@ -264,17 +271,28 @@ show("autograd/per_sample_dropout", claim=False)
 # check runs torch and says what differs. The solution is folded.
 
 # %%
-exercise("none_or_zero/one_of_each")
-
+exercise("none_or_zero/transposed")
 
 # %%
 # Your answer
-def loss(params):
-    return params["a"] + params["b"] + params["c"]
+import jax
+import jax.numpy as jnp
+
+
+def f(x):
+    return jnp.stack([x[0] * x[1], 3 * x[0], x[1] ** 2])
+
+
+forward = ...  # at x = [2, 5], for the tangent [1, 0] of x: a list
+backward = ...  # at x = [2, 5], for the gradient [1, 1, 0] of f(x): a list
+
+
+def pull_back(f, x, g):
+    return ...
 
 
 # %%
-check("none_or_zero/one_of_each", loss)
+check("none_or_zero/transposed", forward, backward, pull_back)
 
 # %%
 exercise("none_or_zero/decay_that_skips_none")
@@ -289,6 +307,19 @@ def step(p, g):  # a parameter, its gradient or None; learning rate 0.1, weight 
 # %%
 check("none_or_zero/decay_that_skips_none", step)
 
+# %%
+exercise("none_or_zero/one_of_each")
+
+
+# %%
+# Your answer
+def loss(params):
+    return params["a"] + params["b"] + params["c"]
+
+
+# %%
+check("none_or_zero/one_of_each", loss)
+
 # %% [markdown]
 # ## What to take away
 #
@@ -296,6 +327,8 @@ check("none_or_zero/decay_that_skips_none", step)
 # - Momentum and weight decay change a parameter whose gradient is zero, and skip one whose gradient
 #   is `None`.
 # - `jax.grad` returns zeros for both; `jaxgrad.grad` finds out whether there is a path.
-# - In a branch of `lax.cond` that is not taken, and where a raw `custom_vjp` returns `None`,
-#   `jaxgrad.grad` returns zeros too. For the parameter of `jax.random.bernoulli` or `poisson` it
-#   returns `None`, where torch gives zeros.
+# - In rare cases `jaxgrad.grad` differs from torch. In a branch of `lax.cond` that is not taken,
+#   and where a raw `custom_vjp` returns `None`, it returns zeros. For the parameter of
+#   `jax.random.bernoulli` or `poisson` it returns `None`, where torch gives zeros.
+# - A backward pass in JAX is the transpose of the function's linear part: `jax.linearize`, then
+#   `jax.linear_transpose`.

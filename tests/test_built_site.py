@@ -210,7 +210,9 @@ def test_every_page_is_reachable():
     assert [path.name for path, text in texts.items() if 'href="file:line"' in text] == []
 
 
-@pytest.mark.parametrize(("name", "count"), [("worksheet", 8), ("assessment", 12)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("worksheet", 8), ("assessment", 12), ("assessment_b", 8)]
+)
 def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
     """A sheet has two pages; there is neither an empty page nor one across."""
     if name not in PAGES:
@@ -238,7 +240,7 @@ def test_a_page_is_printed_upright_with_its_title(open_page, name):
     assert {(round(float(w)), round(float(h))) for w, h in sizes} == {A4} and title
 
 
-@pytest.mark.parametrize("name", ["worksheet", "assessment"])
+@pytest.mark.parametrize("name", ["worksheet", "assessment", "assessment_b"])
 def test_a_printed_worksheet_has_no_navigation(open_page, name):
     """Sidebars, buttons and the note for teachers are hidden on paper."""
     if name not in PAGES:

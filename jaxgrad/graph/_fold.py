@@ -8,7 +8,7 @@ whole lane does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._keys import Indexed, Key, index_graphs
@@ -19,8 +19,8 @@ from jaxgrad.graph._split import by_states, without
 from jaxgrad.graph._states import BoxEdge, ParamBadge, View, view
 
 
-SHORT = {
-    "broadcast_in_dim": "bcast",
+SHORT = {  # torch's word, if it is short
+    "broadcast_in_dim": "expand",
     "conv_general_dilated": "conv",
     "convert_element_type": "cast",
     "dot_general": "dot",
@@ -156,9 +156,12 @@ def _boxes(indexed: list[Indexed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
     return {key: _box(key, ops, key in relayouts) for key, ops in members.items()}
 
 
-def named(diagram: Diagram) -> Diagram:
-    """Return the diagram with the names of the main operations in boxes that only count them."""
-    boxes = {key: box._replace(text=box.main or box.text) for key, box in diagram.boxes.items()}
+def named(diagram: Diagram, keys: Collection[Key]) -> Diagram:
+    """Return the diagram with the names of the main operations in those boxes of several."""
+    boxes = {
+        key: box._replace(text=box.main or box.text) if key in keys else box
+        for key, box in diagram.boxes.items()
+    }
     return diagram._replace(boxes=boxes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxgrad.graph._fold import ALL, SHORT, Box, counted
+from jaxgrad.graph._fold import ALL, counted
 from jaxgrad.graph._keys import Key
 from jaxgrad.graph._model import ABSENT
 from jaxgrad.graph._panels import Panel
@@ -13,15 +13,9 @@ from jaxgrad.graph._states import ZERO_OR_NONE, View
 from jaxgrad.graph._words import status_of
 
 
-NORM, NORM_OF_ALL = "∇ norm of a gradient", "∇all norm over all parameters of a module"
-# What a primitive does, in the words of a reader who knows torch.
-MEANING = {
-    "add_any": "sum of two gradients",
-    "broadcast_in_dim": "a value copied into a larger shape",
-    "convert_element_type": "change of dtype",
-    "dot_general": "matrix product",
-    "select_n": "where",
-}
+NORM, NORM_OF_ALL = "∇ norm", "∇all norm over a module"
+# Primitives whose names say nothing to a reader who knows torch.
+MEANING = {"add_any": "sum of gradients", "select_n": "where"}
 
 
 class Entry(NamedTuple):
@@ -41,7 +35,7 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
 
     Args:
         panels: The panels of the picture.
-        compared: Whether a row is compared with the one that it should equal.
+        compared: Whether a row is compared with another one, and no verdict beside it says so.
     """
     shown = [(panel, view) for panel in panels for view in panel.views.values()]
     states = {
@@ -59,23 +53,22 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
     ]
     elements = any(words.startswith("[") for _, view in shown for _, words in view.badges.values())
     merged = any(b.text == ALL for panel, _ in shown for b in panel.diagram.badges.values())
-    used = {text: name for name, text in SHORT.items() if any(_stands_for(b, name) for b in boxes)}
-    used |= {name: "" for name in MEANING if any(box.text == name for box in boxes)}
+    used = [f"{name}: {MEANING[name]}" for name in MEANING if any(b.text == name for b in boxes)]
     folded = any(box.folded and box.text != counted(len(box.members)) for box in boxes)
     entries = [
-        (True, Entry("", "headers run forward →, boxes below backward ←")),
-        (ABSENT in states, Entry("none", "no backward step here")),
-        (folded, Entry("double", "several operations")),
+        (True, Entry("", "→ forward, ← backward")),
+        (ABSENT in states, Entry("none", "no backward step")),
+        (folded, Entry("double", "several ops")),
         ("value" in badges, Entry("solid", NORM_OF_ALL if merged else NORM, pill=True)),
-        (elements, Entry("", "∇w[i, j]: one element, where the norms are equal")),
-        (compared, Entry("err", "∇ differs", pill=True)),
+        (elements, Entry("", "∇w[i, j]: one element, as the norms are equal")),
+        (compared, Entry("err", "differs", pill=True)),
         ("noted" in badges, Entry("full", "∇ not applied", pill=True)),
         ("no slot" in badges, Entry("", "no slot: not an argument of the derivative")),
         (
             any(words == ZERO_OR_NONE for _, view in shown for _, words in view.badges.values()),
             Entry("", f"{ZERO_OR_NONE}: jax.grad returns 0, jaxgrad.grad None"),
         ),
-        (bool(used), Entry("", ", ".join(_meaning(*item) for item in sorted(used.items())))),
+        (bool(used), Entry("", ", ".join(used))),
     ]
     return [entry for occurs, entry in entries if occurs]
 
@@ -84,15 +77,6 @@ def _labelled(panel: Panel, view: View, lane: int) -> bool:
     """Return whether the header of a lane says why its boxes have no gradient."""
     status, shape = status_of(panel.diagram, view, lane)
     return bool(status) and shape != "full"
-
-
-def _meaning(text: str, name: str) -> str:
-    """Explain a word in a box: the name that it stands for, or the meaning of a primitive."""
-    return f"{text}: {MEANING.get(name or text) or name}"
-
-
-def _stands_for(box: Box, name: str) -> bool:
-    return box.text == SHORT[name] and (name in box.members or box.folded)
 
 
 def badge_kind(view: View, key: Key) -> str:

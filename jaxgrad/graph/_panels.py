@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._fold import Diagram, fold, named
+from jaxgrad.graph._keys import Key
 from jaxgrad.graph._lanes import Assigned
 from jaxgrad.graph._layout import LANE_GAP, Layout, arrange
 from jaxgrad.graph._model import Graph
@@ -151,13 +152,36 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram, compared: bool) -> Pan
 
 
 def _named(panels: list[Panel], fits: Callable[[Sequence[Panel]], bool]) -> list[Panel]:
-    """Let boxes of several operations name the main ones, if the panels then still fit."""
-    diagrams = [named(panel.diagram) for panel in panels]
-    changed = [
+    """Let boxes of several operations name the main ones, as long as the panels still fit.
+
+    If not all names fit, those that need the least width are shown.
+    """
+    boxes = [
+        (n, key, len(box.main) - len(box.text))
+        for n, panel in enumerate(panels)
+        for key, box in panel.diagram.boxes.items()
+        if box.main
+    ]
+    everything = _with_names(panels, [(n, key) for n, key, _ in boxes])
+    if fits(everything):
+        return everything
+    shown: list[tuple[int, Key]] = []
+    for n, key, _ in sorted(boxes, key=lambda each: each[2]):
+        more = _with_names(panels, [*shown, (n, key)])
+        shown += [(n, key)] if fits(more) else []
+    return _with_names(panels, shown)
+
+
+def _with_names(panels: Sequence[Panel], shown: Sequence[tuple[int, Key]]) -> list[Panel]:
+    """Return the panels with names in these boxes, each given by its panel and its key."""
+    diagrams = [
+        named(panel.diagram, {key for place, key in shown if place == n})
+        for n, panel in enumerate(panels)
+    ]
+    return [
         panel._replace(diagram=diagram, layout=arrange(diagram, compared=panel.compared))
         for panel, diagram in zip(panels, diagrams, strict=True)
     ]
-    return changed if fits(changed) else panels
 
 
 def _fits(panels: Sequence[Panel], room: float) -> bool:

@@ -115,7 +115,7 @@ class Picture:
 
     def legend(self, y: float) -> float:
         x = self.margin
-        compared = any(row.expected for row in self.rows.values())
+        compared = any(row.expected and not row.verdict for row in self.rows.values())
         for mark, words, pill in legend(self.panels, compared=compared):
             wide = 27 * bool(mark) + text_width(words) + 18
             if x > self.margin and x + wide > self.width:

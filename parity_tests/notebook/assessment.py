@@ -1,14 +1,22 @@
 """Write docs/assessment.md, a test for a class to print, and its key, docs/assessment_key.md.
 
-The programs of the key run in a plain session. `make pages` writes the pages.
+docs/assessment_b.md is the first test with other programs, for a second class. The programs of both
+keys run in a plain session. `make pages` writes the pages.
 """
 
 import inspect
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from parity_tests.notebook.assessment_questions import BLANK, EXAMS, PARTS, Exam, Part, Question
+from parity_tests.notebook.assessment_questions import (
+    BLANK,
+    EXAMS,
+    EXAMS_B,
+    Exam,
+    Part,
+    Question,
+)
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import solution
 from parity_tests.notebook.teachers import spaced
@@ -18,6 +26,8 @@ from parity_tests.runner.settings import ROOT
 
 PATH = ROOT / "docs" / "assessment.md"
 KEY = ROOT / "docs" / "assessment_key.md"
+PATH_B = ROOT / "docs" / "assessment_b.md"
+KEY_B = ROOT / "docs" / "assessment_b_key.md"
 COURSE = ROOT / "docs" / "course.md"
 TITLES = {"00_ten_minutes": "First steps"}  # the name of a notebook, if it is not the file's
 HEAD = f"""\
@@ -35,12 +45,37 @@ the page for each question.
 
 </div>
 """
+HEAD_B = f"""\
+<!-- written by `make pages` -->
+# Assessment, variant B
+
+<div class="screen-only">
+
+*For teachers:* the [first test](assessment.md#first-test) with other programs, for a second class
+or a second try. The answers are in the [key](assessment_b_key.md).
+
+{how_to_print("assessment_b")} This text is not printed.
+
+</div>
+"""
 EXAM = f"""\
 {{count}} questions, {{points}} points, {{minutes}} minutes, without a computer. All numbers are
 float32. The usual imports are left out: `jax`, `jnp`, `lax`, `np`, `optax`, `torch`, `jaxgrad` and
 `prove`.
 
 {write("Name, date, points", 1)}"""
+KEY_HEAD_B = f"""\
+<!-- written by `make pages` -->
+# Key to the assessment, variant B
+
+*For teachers: the answers to [variant B](assessment_b.md).*
+
+Every answer was run in a plain session, in float32, and the text under it is what it printed. The
+points and the wrong answers to expect are those of the same question in the
+[key](assessment_key.md), with other numbers.
+
+{how_to_print("assessment_b_key")}
+"""
 KEY_HEAD = f"""\
 <!-- written by `make pages` -->
 # Key to the assessment
@@ -55,16 +90,17 @@ questions that you set.
 
 {how_to_print("assessment_key")}
 
-This key is public. If the marks count, change the numbers in the programs, which are in
-`parity_tests/notebook/assessment_questions.py`. Then run `python -m
-parity_tests.notebook.assessment`, which runs the programs and writes both pages again.
+There is a [variant B](assessment_b.md) of the first test. Both keys are public. If the marks count,
+change the numbers in the programs, which are in
+`parity_tests/notebook/assessment_questions.py`: in `VARIANT` for variant B. Then run `python -m
+parity_tests.notebook.assessment`, which runs the programs and writes the pages again.
 """
 
 
-def programs() -> dict[str, str]:
+def programs(exams: Sequence[Exam] = EXAMS) -> dict[str, str]:
     """Return the program of each answer, and the wrong program of each mistake to find."""
     found = {}
-    for _, _, question in numbered():
+    for _, _, question in numbered(exams):
         found[name(question)] = _program(question)
         if is_mistake(question):
             found[f"{name(question)}, wrong"] = shown(question)
@@ -81,9 +117,10 @@ def name(question: Question) -> str:
     return question.program.__name__
 
 
-def numbered() -> Iterator[tuple[int, Part, Question]]:
+def numbered(exams: Sequence[Exam] = EXAMS) -> Iterator[tuple[int, Part, Question]]:
     """Yield each question with its number and its part."""
-    both = ((part, question) for part in PARTS for question in part.questions)
+    parts = (part for exam in exams for part in exam.parts)
+    both = ((part, question) for part in parts for question in part.questions)
     for number, (part, question) in enumerate(both, 1):
         yield number, part, question
 
@@ -108,17 +145,19 @@ def shown(question: Question) -> str:
     return program.replace(question.line, question.wrong + remark)
 
 
-def page(outputs: Mapping[str, str]) -> str:
+def page(outputs: Mapping[str, str], exams: Sequence[Exam] = EXAMS, head: str = HEAD) -> str:
     """Return the text of the assessment.
 
     Args:
         outputs: What each of the `programs` prints.
+        exams: The tests.
+        head: The text above them.
     """
-    parts = [HEAD]
-    for number, part, question in numbered():
-        exam = next(exam for exam in EXAMS if part in exam.parts)
+    parts = [head]
+    for number, part, question in numbered(exams):
+        exam = next(exam for exam in exams if part in exam.parts)
         if part is exam.parts[0] and question is part.questions[0]:
-            parts += [] if exam is EXAMS[0] else [page_break("right")]
+            parts += [] if exam is exams[0] else [page_break("right")]
             parts += [f"## {exam.title}\n", EXAM.format(**_facts(exam))]
         if question is part.questions[0]:
             parts += ["" if part is exam.parts[0] else page_break(), f"### {part.title}\n"]
@@ -153,6 +192,18 @@ def key(outputs: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
+def key_b(outputs: Mapping[str, str]) -> str:
+    """Return the text of the key of variant B: the lines, and what the programs print."""
+    parts = [KEY_HEAD_B]
+    for number, part, question in numbered(EXAMS_B):
+        if question is part.questions[0]:
+            parts.append(f"## {part.title}\n")
+        same = f"The reason is that of answer {number} in the other key, with other numbers."
+        reason = f"{question.because or same}\n"
+        parts += [f"### Answer {number}\n", _result(question, outputs[name(question)]), reason]
+    return "\n".join(parts)
+
+
 def _facts(exam: Exam) -> dict[str, Any]:
     """Return what the head of a test states."""
     count = sum(len(part.questions) for part in exam.parts)
@@ -161,14 +212,9 @@ def _facts(exam: Exam) -> dict[str, Any]:
 
 def _answer(number: int, question: Question, output: str) -> str:
     """Return the answer to a question, its reason and the wrong answer to expect."""
-    lines = [f"#### Answer {number}\n"]
-    if question.line:
-        which = "these lines" if "\n" in question.line else "this line"
-        lines.append(f"```python\n{question.line}\n```\n\nWith {which} the program prints:\n")
-    else:
-        lines.append("The program prints:\n")
-    lines += [
-        f"```text\n{output.rstrip()}\n```\n",
+    lines = [
+        f"#### Answer {number}\n",
+        _result(question, output),
         f"{question.because}\n",
         *(
             f"- **Expect** “{says}”. {thinks}"
@@ -177,6 +223,15 @@ def _answer(number: int, question: Question, output: str) -> str:
         f"- **Taught in** [{_title(question.taught)}]({question.taught}).\n",
     ]
     return "\n".join(lines)
+
+
+def _result(question: Question, output: str) -> str:
+    """Return the right line, if the answer has one, and what the program prints."""
+    above = "The program prints:"
+    if question.line:
+        which = "these lines" if "\n" in question.line else "this line"
+        above = f"```python\n{question.line}\n```\n\nWith {which} the program prints:"
+    return f"{above}\n\n```text\n{output.rstrip()}\n```\n"
 
 
 def _first_line(question: Question) -> str:
@@ -199,10 +254,13 @@ def _title(link: str) -> str:
 
 
 def _program(question: Question) -> str:
-    return spaced(solution(question.program).strip())
+    return question.changed(spaced(solution(question.program).strip()))
 
 
 if __name__ == "__main__":
     outputs = printed(programs())
     PATH.write_text(page(outputs), encoding="utf-8")
     KEY.write_text(key(outputs), encoding="utf-8")
+    outputs = printed(programs(EXAMS_B))
+    PATH_B.write_text(page(outputs, EXAMS_B, HEAD_B), encoding="utf-8")
+    KEY_B.write_text(key_b(outputs), encoding="utf-8")

@@ -10,6 +10,7 @@ is here, and what it prints.
 
 import dataclasses
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +48,7 @@ class Question:
         wrong: The text that the student sees in place of `line`; it ends with dots where a line is
             to be written.
         others: More wrong answers to expect, each with the idea behind it.
+        changes: What is changed in the text of the program, each with its replacement.
     """
 
     program: Callable[[], None]
@@ -57,6 +59,13 @@ class Question:
     line: str = ""
     wrong: str = ""
     others: tuple[tuple[str, str], ...] = ()
+    changes: tuple[tuple[str, str], ...] = ()
+
+    def changed(self, text: str) -> str:
+        """Return a text with the changes."""
+        for old, new in self.changes:
+            text = text.replace(old, new)
+        return text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,6 +318,19 @@ def without_a_tape():
     print(jax.jit(jax.grad(jax.grad(f)))(2.0).item())
 
 
+def column_and_rows():
+    """`linear` is the linear part of `f` at x, and `transposed` its transpose."""
+
+    def f(x):
+        return jnp.stack([x[0] * x[1], x[0] ** 2])
+
+    x = jnp.array([3.0, 2.0])
+    _, linear = jax.linearize(f, x)
+    transposed = jax.linear_transpose(linear, x)
+    print(linear(jnp.array([0.0, 1.0])).tolist())
+    print(transposed(jnp.array([1.0, 1.0]))[0].tolist())
+
+
 def stopped_outside():
     """The first factor is detached. A colleague called `stop_gradient` before `jax.grad`."""
     x = torch.tensor(3.0, requires_grad=True)
@@ -457,8 +479,8 @@ EXAMS = (
                 "What does the program print? Give a reason in one sentence.",
                 3,
                 "2 points for the result, 1 for the reason. A slip in the arithmetic with the "
-                "right reason still gets 2. In questions 3, 5 and 6 each of the two printed lines "
-                "gets 1 of the 2 points for the result, and the reason has to explain why they "
+                "right reason still gets 2. In questions 3, 5, 6 and 8 each of the two lines gets "
+                "1 of the 2 points for the result, and the reason has to explain why they "
                 "differ; in question 4 each of the two numbers does. In question 7 the result "
                 "gets 1 point and the reasons 2: 1 for the values that nothing changes or frees, 1 "
                 "for the gradient as a program.",
@@ -537,13 +559,31 @@ EXAMS = (
                         "Nothing is freed: the residuals belong to `vjp` and live as long as it "
                         "does.",
                     ),
+                    Question(
+                        column_and_rows,
+                        "tape_or_transform.md",
+                        "The linear part takes a tangent of x and returns that of f(x): x1 changes "
+                        "at the rate 1, so x0·x1 changes at the rate x0 = 3, and x0² stays. The "
+                        "transpose takes a gradient of f(x) and returns that of x: x0 is used in "
+                        "both outputs, which gives x1 + 2·x0 = 8, and x1 in one, which gives "
+                        "x0 = 3.",
+                        "[5.0, 6.0] in the second line",
+                        "That is the linear part again, for the tangent [1, 1]. Ask what goes in "
+                        "and what comes out: gradients of the outputs, gradients of the inputs.",
+                        others=(
+                            (
+                                "[2.0, 3.0] in the second line",
+                                "The second use of x0 is forgotten. The transpose adds the uses.",
+                            ),
+                        ),
+                    ),
                 ),
             ),
             Part(
                 "Part B: find the mistake",
                 FIND_THE_MISTAKE,
                 5,
-                f"{MARKS_FOR_A_MISTAKE} [0, −1, 2] in question 8 and 5 in 9. In question 9 "
+                f"{MARKS_FOR_A_MISTAKE} [0, −1, 2] in question 9 and 5 in 10. In question 10 "
                 "`stopped = ...` also counts as the line if the explanation says that "
                 "`stop_gradient` has no effect there. "
                 "The 2 points for the correct line are for a change inside the differentiated "
@@ -585,7 +625,7 @@ EXAMS = (
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: w = 4 in question 10, the batches 2 and 3 in 11), even if it uses "
+                "second input: w = 4 in question 11, the batches 2 and 3 in 12), even if it uses "
                 "other functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",
@@ -617,10 +657,10 @@ EXAMS = (
                 "Part D: read what `prove` says",
                 "The programs call `prove`. Give the reason for your answer.",
                 6,
-                "3 points for the verdicts (question 12) or for the correct line (13 and 14), 3 "
-                "for the reason. In question 12 each wrong verdict costs 1 of the 3 points, down "
-                "to 0. In question 13 any line that makes `updates` pass is correct. In question "
-                "14 the reason has 2 points for `originates here` and 1 for the leaf.",
+                "3 points for the verdicts (question 13) or for the correct line (14 and 15), 3 "
+                "for the reason. In question 13 each wrong verdict costs 1 of the 3 points, down "
+                "to 0. In question 14 any line that makes `updates` pass is correct. In question "
+                "15 the reason has 2 points for `originates here` and 1 for the leaf.",
                 4,
                 (
                     Question(
@@ -677,7 +717,7 @@ EXAMS = (
                 "parameters alone. 2 for new parameters, with the same structure. Names and order "
                 "are free, and so are `jax.value_and_grad`, optax's `sgd(0.1)`, or all in one "
                 "function. `jnp.maximum(h, 0)` costs no point here, because no value is exactly 0; "
-                "remark that its gradient differs there (question 8). Slips of the syntax cost "
+                "remark that its gradient differs there (question 9). Slips of the syntax cost "
                 "nothing as long as the meaning is clear.",
                 12,
                 (
@@ -707,7 +747,7 @@ EXAMS = (
                             (
                                 "`stop_gradient(params)` before `jax.grad`",
                                 "An array carries no record, so this stops nothing: the stop has "
-                                "to be inside of the function (question 9).",
+                                "to be inside of the function (question 10).",
                             ),
                         ),
                     ),
@@ -744,8 +784,15 @@ EXAMS = (
                         "The norm of [6, 8] is 10, and the function returns the norm before "
                         "clipping. The "
                         "whole gradient is multiplied by 5 / 10.",
-                        "5.0 [5.0, 5.0]",
-                        "Clipping by norm is confused with clipping each value.",
+                        "5.0 [3.0, 4.0]",
+                        "The gradient is right. The function is thought to return the norm after "
+                        "clipping; ask what one would log to see that a gradient was too large.",
+                        others=(
+                            (
+                                "10.0 [5.0, 5.0]",
+                                "Clipping by norm is confused with clipping each value.",
+                            ),
+                        ),
                     ),
                 ),
             ),
@@ -753,8 +800,8 @@ EXAMS = (
                 "Part G: find the mistake",
                 FIND_THE_MISTAKE,
                 5,
-                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 18, a weight of 2 in 19 and "
-                "[1, 2, 6] in 20.",
+                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 19, a weight of 2 in 20 and "
+                "[1, 2, 6] in 21.",
                 4,
                 (
                     Question(
@@ -802,7 +849,7 @@ EXAMS = (
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: x = 2.6 in question 21, x = −1 in 22), even if it uses other "
+                "second input: x = 2.6 in question 22, x = −1 in 23), even if it uses other "
                 "functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",
@@ -834,3 +881,80 @@ EXAMS = (
     ),
 )
 PARTS = tuple(part for exam in EXAMS for part in exam.parts)
+
+
+class Variant(NamedTuple):
+    """What variant B of the first test changes in a program.
+
+    Attributes:
+        changes: Parts of the text, each with its replacement.
+        because: The reason for the answer, if other numbers alone do not make it that of the key.
+    """
+
+    changes: tuple[tuple[str, str], ...]
+    because: str = ""
+
+
+VARIANT: dict[Callable[[], None], Variant] = {
+    through_a_detach: Variant((("torch.tensor(2.0", "torch.tensor(3.0"),)),
+    constant_inside_no_grad: Variant((("torch.tensor(3.0", "torch.tensor(5.0"),)),
+    number_zero_none: Variant((("3.0", "4.0"),)),
+    decay_without_a_gradient: Variant((("weight_decay=0.5", "weight_decay=0.2"),)),
+    backward_twice: Variant(
+        (("lambda x: x + 1", "torch.exp"), ("lambda x: x**2", "lambda x: x - 4")),
+        "The node of `exp` keeps its result, which the first `backward()` frees. The node of a "
+        "difference keeps no tensor, so its graph can be walked again, and torch adds 1 to `.grad` "
+        "twice.",
+    ),
+    changed_in_place: Variant(
+        (("lambda x: 5 * x", "torch.exp"), ("torch.tanh", "torch.sin")),
+        "The node of `exp` keeps its result, which `y += 1` changes. The node of `sin` keeps x and "
+        "not its result, so a change of the result does no harm; the derivative is cos(0) = 1.",
+    ),
+    without_a_tape: Variant((("f, 2.0)", "f, 1.0)"), ("(2.0)", "(1.0)"))),
+    column_and_rows: Variant((("[3.0, 2.0]", "[4.0, 5.0]"),)),
+    relu_at_zero: Variant((("[0.0, 2.0]", "[0.0, -3.0]"),)),
+    stopped_outside: Variant((("(3.0", "(4.0"),)),
+    bootstrapped_target: Variant((("1 + 0.5", "2 + 0.5"),)),
+    two_batches: Variant((("(1.0, 3.0)", "(2.0, 3.0)"), ("params, 1.0)", "params, 2.0)"))),
+    verdicts_of_a_port: Variant(
+        (
+            ("lax.stop_gradient(h) @", "h @"),
+            ('p["0.bias"])', 'lax.stop_gradient(p["0.bias"]))'),
+        ),
+        "`stop_gradient` is the identity in the forward pass, so the outputs agree. The first bias "
+        "has a gradient in torch and no path in the port, which is a difference in structure. The "
+        "gradients of the other leaves agree. Without `optimizer=` no update is judged.",
+    ),
+    coupled_decay: Variant(
+        (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))
+    ),
+    td_critic: Variant((("1 + 0.9", "2 + 0.5"),)),
+    port_of_a_step: Variant(
+        (
+            ("[[1, 2], [3, 1]]", "[[2, 1], [1, 1]]"),
+            ("1 + 0.5", "2 + 0.5"),
+            ("lr=0.1", "lr=0.2"),
+            ("- 0.1 * g", "- 0.2 * g"),
+        )
+    ),
+}
+
+
+def variant(exam: Exam) -> Exam:
+    """Return a test with the changes of `VARIANT`; a reason that is the same is empty."""
+
+    def changed(question: Question) -> Question:
+        other = VARIANT[question.program]
+        made = dataclasses.replace(question, changes=other.changes, because=other.because)
+        line, wrong = (made.changed(text) for text in (question.line, question.wrong))
+        return dataclasses.replace(made, line=line, wrong=wrong)
+
+    parts = (
+        dataclasses.replace(part, questions=tuple(map(changed, part.questions)))
+        for part in exam.parts
+    )
+    return dataclasses.replace(exam, title=f"{exam.title}, variant B", parts=tuple(parts))
+
+
+EXAMS_B = (variant(EXAMS[0]),)

@@ -72,7 +72,8 @@ PREDICTIONS = {
             "hook",
             "Only `W1.grad`: it is half of `{W1}`, its value without the hook.",
             "both, or W2 alone",
-            "Walk backward from the loss: the gradient of W2 is computed before the hook runs.",
+            "The gradient of W2 is hᵀ times the gradient of y. The hook changes the gradient of h, "
+            "and so neither of the two. Ask on which gradients that of W1 depends.",
         ),
     ),
     3: (),
@@ -128,6 +129,15 @@ MISTAKES = (
         "The model is right. Without `optimizer=` the report is PASS and `updates` not judged.",
     ),
 )
+# What a student gets points for in the open exercise, and how many.
+CRITERIA = (
+    ("a hidden mistake with which `forward` passes and another surface fails", 2),
+    ("a sentence that says which gradient the hidden mistake changes", 1),
+    ("the line of the neighbour's mistake, found by reading (1 point if only `prove` names it)", 2),
+    ("the surfaces that fail, and the likely cause", 2),
+    ("the reason why `forward` passes", 1),
+    ("the correct line, with which the report says `PASS`", 2),
+)
 OPEN_EXERCISE = """\
 ## The open exercise
 
@@ -141,6 +151,12 @@ them with `prove_port` of the notebook, which passes `loss=` and `optimizer=`.
 | the line | becomes | surfaces that fail | likely cause in the report | why it is hard to see |
 |---|---|---|---|---|
 {rows}
+
+**Marking**, {points} points for each student:
+
+| for | points |
+|---|---|
+{criteria}
 
 **If the report says `PASS`**, let the pair ask three questions:
 
@@ -199,7 +215,9 @@ def open_exercise() -> str:
         f"| `{one.right}` | `{one.wrong}` | {', '.join(one.fails)} | {one.says} | {one.comment} |"
         for one in MISTAKES
     )
-    return OPEN_EXERCISE.format(rows="\n".join(rows))
+    criteria = "\n".join(f"| {what} | {points} |" for what, points in CRITERIA)
+    total = sum(points for _, points in CRITERIA)
+    return OPEN_EXERCISE.format(rows="\n".join(rows), points=total, criteria=criteria)
 
 
 def network() -> str:

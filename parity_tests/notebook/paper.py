@@ -21,6 +21,8 @@ PAGES = {
     "one_lesson_handout": (ROOT / "docs" / "one_lesson_handout.md", "handout"),
     "assessment": (assessment.PATH, "assessment"),
     "assessment_key": (assessment.KEY, "key-to-the-assessment"),
+    "assessment_b": (assessment.PATH_B, "assessment-variant-b"),
+    "assessment_b_key": (assessment.KEY_B, "key-to-the-assessment-variant-b"),
 }
 PRINTED = re.compile(r"/\* The worksheet and the assessment: .*?(?=\n/\* Long names)", re.DOTALL)
 # A heading, with the page break before it.

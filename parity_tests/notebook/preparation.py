@@ -21,7 +21,7 @@ BEFORE = {  # what a session needs besides
 }
 SHORTER = {  # what can go, if the class is slow
     1: "“Around one term of a sum” in the section “`no_grad`”, and exercise 1, which is like it.",
-    2: "the first section from “Through control flow” to its end.",
+    2: "the first section from “Where the frameworks must differ” to its end.",
     3: "the page of traps, and half of the open exercise: only one neighbour hides a mistake.",
 }
 FOR_FLAX = {

@@ -52,10 +52,9 @@ QUESTIONS = {
         "Gradients of several uses are added.",
     ),
     "none_or_zero/none_or_zero": Question(
-        "One parameter is simply used. Seven others enter the loss in these ways: multiplied by "
-        "zero (`p * 0`), masked out (`torch.where(mask, p, x)`, where `mask` is all False), "
-        "rounded down (`p.floor()`), detached (`p.detach()`), cast to an integer (`p.long()`), "
-        "compared (`p > 0`), not at all. Which gradients are zero, and which are `None`?",
+        "The loss uses six parameters, each in one way: `p * 0`; `torch.where(mask, p, x)` with a "
+        "mask that is all False; `p.floor()`; `p.detach()`; `p.long()`; `p > 0`. It does not use a "
+        "seventh. Which of the seven gradients are zero, and which are `None`?",
         "times_zero masked rounded detached as_integer compared unused",
         "Where a differentiable operation leads to the loss, there is a path, even if its "
         "derivative is zero.",

@@ -273,14 +273,21 @@ EXERCISES = {
         "`float(h)`, or `jax.device_get`, inside of the function",
         "A tracer has no number to read. Return the value.",
     ),
-    "none_or_zero/one_of_each": WrongAnswer(
-        "`c.detach()` for the zero",
-        "A detached value leaves no path: `None`. For a zero there must be a path.",
+    "none_or_zero/transposed": WrongAnswer(
+        "[5, 3, 0] for `backward` too, or [5, 2]",
+        "The first is the linear part again, a column of the Jacobian; its transpose takes one "
+        "number for each output and returns one for each input. The second forgets a use of x0: "
+        "let the student draw both arrows from x0. In code: `linear(g)` without a transpose, which "
+        "raises because `g` has three numbers, and the tuple that `linear_transpose` returns.",
     ),
     "none_or_zero/decay_that_skips_none": WrongAnswer(
         "`jnp.where(g == 0, p, ...)`",
         "That skips zeros too, which torch decays. `None` is a structure, not a number. With "
         "`tree.map(step, grads, params)` JAX raises: there a `None` is a subtree without leaves.",
+    ),
+    "none_or_zero/one_of_each": WrongAnswer(
+        "`c.detach()` for the zero",
+        "A detached value leaves no path: `None`. For a zero there must be a path.",
     ),
     "optim/momentum_by_hand": WrongAnswer(
         "`momentum = 0.9 * momentum + 0.1 * grad`",

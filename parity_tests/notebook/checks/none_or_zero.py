@@ -2,13 +2,86 @@
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import jax.numpy as jnp
 import torch
 
 import jaxgrad
-from parity_tests.notebook.check import Advice, holds
+from parity_tests.notebook.check import Advice, as_numbers, holds, names_in, same
 from parity_tests.notebook.live_torch import leaf
+
+
+# What a prediction has one number for, and how to find it.
+ONE_FOR_EACH = {"forward": "output of f", "backward": "input of f"}
+HOW = {
+    "forward": "Ask how fast each output changes if x0 changes at the rate 1 and x1 stays",
+    "backward": "Add what the outputs with the gradient 1 contribute, over all uses of x0 and x1",
+}
+SHORTCUTS = {"vjp", "grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "jvp"}
+TUPLE = "`jax.linear_transpose` returns a tuple, with one entry for each argument of f"
+
+
+def transposed(forward, backward, pull_back):
+    def in_jax(x):
+        return jnp.stack([x[0] * x[1], 3 * x[0], x[1] ** 2])
+
+    def in_torch(x):
+        return torch.stack([x[0] * x[1], 3 * x[0], x[1] ** 2])
+
+    def product(x):  # two outputs of three inputs
+        return x[:2] * x[2]
+
+    def gradient(function, at, g) -> Any:
+        x = leaf(at)
+        function(x).backward(torch.tensor(g))
+        return x.grad
+
+    point, both = [2.0, 5.0], [1.0, 1.0, 0.0]
+    column = torch.autograd.functional.jacobian(in_torch, torch.tensor(point))[:, 0]
+    for name, answer, wanted in (
+        ("forward", forward, column),
+        ("backward", backward, gradient(in_torch, point, both)),
+    ):
+        yield f"`{name}` is {answer}", _predicted(name, answer, wanted), True
+    shortcut = sorted(names_in(pull_back) & SHORTCUTS)
+    fault = (
+        f"use `jax.linearize` and `jax.linear_transpose` in place of `jax.{'`, `'.join(shortcut)}`"
+    )
+    yield "`pull_back` transposes the linear part", holds(not shortcut, fault), True
+    for fun, function, at, g in (
+        (in_jax, in_torch, point, both),
+        (in_jax, in_torch, [3.0, -1.0], [0.5, 0.0, 2.0]),
+        (product, product, [2.0, 3.0, 4.0], [1.0, -1.0]),
+    ):
+        found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
+        hint = TUPLE if isinstance(found, list) and isinstance(found[0], list) else ""
+        name = "[x0·x2, x1·x2]" if fun is product else "f"
+        what = f"the gradient of x for {name} at {at} and g = {g}"
+        yield what, found, gradient(function, at, g), hint
+
+
+def _predicted(name: str, answer: Any, wanted: torch.Tensor) -> bool | str:
+    """Return True for the right numbers, and otherwise how to find them."""
+    found, numbers = as_numbers(answer), wanted.tolist()
+    if not isinstance(found, list):
+        return f"`{name}` is {answer!r}; give a list of numbers, one for each {ONE_FOR_EACH[name]}"
+    if len(found) != len(numbers):
+        return (
+            f"`{name}` has length {len(found)}; give one number for each {ONE_FOR_EACH[name]}. "
+            "The linear part maps tangents of the inputs to tangents of the outputs, its transpose "
+            "gradients of the outputs to gradients of the inputs"
+        )
+    return holds(same(found, numbers), f"`{name}` = {found} is not right. {HOW[name]}")
+
+
+def decay_that_skips_none(step):
+    used, zero, _ = tensors = [leaf(1.0) for _ in range(3)]
+    (used + 0 * zero).backward()
+    grads = [None if p.grad is None else jnp.array(p.grad.item()) for p in tensors]
+    torch.optim.SGD(tensors, lr=0.1, weight_decay=0.5).step()
+    for name, p, grad in zip(("1", "0", "None"), tensors, grads, strict=True):
+        yield f"the parameter after a gradient of {name}", step(jnp.array(1.0), grad), p
 
 
 def one_of_each(loss):
@@ -41,12 +114,3 @@ def _both_frameworks() -> Iterator[None]:
             "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
             "both have, such as `+`, `*` and `**`, and no function of one framework"
         ) from error
-
-
-def decay_that_skips_none(step):
-    used, zero, _ = tensors = [leaf(1.0) for _ in range(3)]
-    (used + 0 * zero).backward()
-    grads = [None if p.grad is None else jnp.array(p.grad.item()) for p in tensors]
-    torch.optim.SGD(tensors, lr=0.1, weight_decay=0.5).step()
-    for name, p, grad in zip(("1", "0", "None"), tensors, grads, strict=True):
-        yield f"the parameter after a gradient of {name}", step(jnp.array(1.0), grad), p

@@ -136,8 +136,9 @@ function row(side, [key, text, variable, within], state, isNow, fresh) {
   const hasCells = Boolean(variable);
   const computes = hasCells && !(side === 0 && key === "hook");
   const classes = {
-    in: within, now: isNow, plain: !hasCells, end: key === "1", cut: key === "stop", leaf: isLeaf,
-    [key]: isLeaf, later: computes && !(`${key}.value` in state),
+    in: within, now: isNow, plain: !hasCells, end: key === "1", leaf: isLeaf, [key]: isLeaf,
+    cut: key === "stop" && `${key}.value` in state, // from the step at which it stops the gradient
+    later: computes && !(`${key}.value` in state),
   };
   const names = Object.keys(classes).filter((word) => classes[word]).join(" ");
   const shown = isLeaf ? text.replace(/\(\[\[.*\]\]/, "(…") : text;

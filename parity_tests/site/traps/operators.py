@@ -106,6 +106,36 @@ def port(params, x):
         "fits either way.",
     ),
     Card(
+        name="a column minus a row",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([[1.0], [-0.5]]))
+
+    def forward(self, x, y):
+        value = (x @ self.w).squeeze(1)  # [B, 1] becomes [B]
+        return ((value - y) ** 2).mean()
+
+
+inputs = (
+    np.float32([[1.0, 2.0], [0.5, -1.0], [-2.0, 0.3]]),
+    np.float32([1.0, 2.0, -1.0]),  # [B]
+)""",
+        wrong="""\
+def port(params, x, y):
+    value = x @ params["w"]
+    return ((value - y) ** 2).mean()""",
+        right="""\
+def port(params, x, y):
+    value = (x @ params["w"]).squeeze(1)
+    return ((value - y) ** 2).mean()""",
+        trap="[B, 1] minus [B] is broadcast to [B, B]: every prediction is compared with every "
+        "target. The loss is a number and falls in training, but all predictions move to the mean "
+        "of the targets. For these shapes `optax.squared_error` raises and torch's `mse_loss` "
+        "warns; the written difference does neither. Check `(value - y).shape`.",
+    ),
+    Card(
         name="half of the squared error",
         torch="""\
 class Model(nn.Module):

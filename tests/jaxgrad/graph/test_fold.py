@@ -28,7 +28,7 @@ def test_equations_that_only_rearrange_have_no_box_unless_asked_for():
     assert not any(box.is_relayout for box in fewer.boxes.values())
     assert sorted(box.text for box in boxes_of(fewer, "l2")) == ["dot", "dot", "reduce_sum"]
     assert sorted(box.text for box in boxes_of(everything, "l2")) == [
-        "T", "T", "bcast", "dot", "dot", "reduce_sum", "reduce_sum", "reshape",
+        "T", "T", "dot", "dot", "expand", "reduce_sum", "reduce_sum", "reshape",
     ]  # fmt: skip
 
 

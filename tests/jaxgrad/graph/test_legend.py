@@ -13,9 +13,10 @@ from tests.jaxgrad.graph.programs import X, loss, net, texts, torch_step
 
 RECORDED, ABSENT, CUT = (
     "recorded, but not reached",
-    "no backward step here",
+    "no backward step",
     "gradient stopped",
 )
+CUTS = (lambda w: w, lax.stop_gradient)
 
 
 def test_what_a_word_in_the_picture_explains_is_not_in_the_legend():
@@ -73,16 +74,24 @@ def test_a_picture_has_a_short_legend():
     assert 2 <= len(re.findall('class="dim s">', svg)) <= 5
 
 
-def test_the_names_in_boxes_are_explained():
-    """The legend says what an abbreviation of a JAX primitive does."""
-    svg = side_by_side({"": backward_graph(loss, net(6, 4, 1), X)})
-    (line,) = [text for text in texts(svg) if text.startswith("add_any: ")]
-    assert line == (
-        "add_any: sum of two gradients, bcast: a value copied into a larger shape, "
-        "dot: matrix product"
-    )
-    svg = side_by_side({"": backward_graph(lambda w: jnp.sum(w * w), jnp.ones(3))})
-    assert not any("matrix product" in text for text in texts(svg))
+def test_names_that_torch_does_not_have_are_explained():
+    """The legend explains `add_any`; `dot` and `expand` are words of torch."""
+    words = texts(side_by_side({"": backward_graph(loss, net(6, 4, 1), X)}))
+    assert {"add_any: sum of gradients", "dot", "expand"} <= set(words)
+    assert not any(text.startswith(("dot:", "expand:")) for text in words)
+    plain = texts(side_by_side({"": backward_graph(lambda w: jnp.sum(w**2), jnp.ones(3))}))
+    assert not any("sum of gradients" in text for text in plain)
+
+
+def test_a_verdict_replaces_the_entry_of_a_difference():
+    """Red marks are explained by the verdict beside the row's name, or else by the legend."""
+    wrong, right = (backward_graph(lambda w, s=s: jnp.sum(s(w) * w), jnp.ones(3)) for s in CUTS)
+
+    def words(verdict):
+        row = Setting(jax=wrong, expected="right", verdict=verdict)
+        return texts(side_by_side({"wrong": row, "right": Setting(jax=right)}))
+
+    assert "differs" in words("") and "differs" not in words("✗ differs from torch")
 
 
 def test_a_gradient_that_is_not_applied_is_explained():
@@ -90,4 +99,4 @@ def test_a_gradient_that_is_not_applied_is_explained():
     graph = torch_step()
     noted = graph.with_leaves({"l2.bias": 0.0}, {"l1.bias": "computed, not applied"})
     words = texts(side_by_side({"": Setting(noted)}))
-    assert {"∇ not applied", "∇bias 0", "∇ norm of a gradient"} <= set(words)
+    assert {"∇ not applied", "∇bias 0", "∇ norm"} <= set(words)

@@ -90,7 +90,8 @@ def test_a_box_names_no_sums_and_no_layouts():
         return jnp.sum((w @ jnp.ones((2, 2))).reshape(-1)) + jnp.sum(h)
 
     graph = backward_graph(loss, {name: {"w": jnp.ones((2, 2))} for name in ("few", "many")})
-    diagram = named(fold(assign_all([graph]), 1, lambda lane: 1, 1))
+    folded = fold(assign_all([graph]), 1, lambda lane: 1, 1)
+    diagram = named(folded, folded.boxes)
 
     shown = {diagram.lanes[box.lane]: box.text for box in diagram.boxes.values()}
     assert shown["few"] == "dot"

@@ -5,18 +5,29 @@ import re
 import pytest
 
 from parity_tests.notebook.assessment import (
+    HEAD_B,
     KEY,
+    KEY_B,
     PATH,
+    PATH_B,
     in_sessions,
     is_mistake,
     key,
+    key_b,
     name,
     numbered,
     page,
     programs,
     shown,
 )
-from parity_tests.notebook.assessment_questions import BLANK, EXAMS, PARTS, Question
+from parity_tests.notebook.assessment_questions import (
+    BLANK,
+    EXAMS,
+    EXAMS_B,
+    PARTS,
+    VARIANT,
+    Question,
+)
 from parity_tests.notebook.plain_session import printed
 
 
@@ -64,7 +75,8 @@ def test_a_mistake_changes_the_numbers_of_jax(outputs, question):
 @pytest.mark.parametrize("question", QUESTIONS, ids=name)
 def test_a_wrong_answer_is_not_the_answer(outputs, question):
     """An answer to expect is neither the output nor the right line, and has an explanation."""
-    assert question.expect not in outputs[name(question)]
+    for says in (question.expect, *(says for says, _ in question.others)):
+        assert says.partition(" in the ")[0] not in outputs[name(question)].replace("\n", " ")
     assert not question.line or question.line not in question.expect
     assert question.thinks.endswith((".", "?")) and question.because.endswith((".", "`."))
 
@@ -79,10 +91,10 @@ def test_the_answers_are_not_in_the_assessment():
 
 
 def test_the_points_and_the_kinds():
-    """Fifteen questions make 67 points after the sessions, and seven make 31 after the rest."""
-    assert [exam.points for exam in EXAMS] == [67, 31]
-    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [15, 7]
-    assert "The first test has 67 points and the second test has 31 points" in KEY.read_text(
+    """Sixteen questions make 70 points after the sessions, and seven make 31 after the rest."""
+    assert [exam.points for exam in EXAMS] == [70, 31]
+    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [16, 7]
+    assert "The first test has 70 points and the second test has 31 points" in KEY.read_text(
         "utf-8"
     )
     assert [
@@ -111,6 +123,7 @@ def test_the_first_test_asks_for_what_the_course_promises():
         "y += 1",
         "vjp(1.0)[0].item(), vjp(1.0)",
         "jax.jit(jax.grad(jax.grad(f)))",
+        "jax.linear_transpose(linear, x)",
         "prove(model, port",
         "report.first",
     ):
@@ -132,7 +145,7 @@ def test_the_report_names_the_line_to_change(outputs):
 
 
 def test_a_second_input_refutes_a_larger_learning_rate():
-    """A larger rate gives torch's number in question 19, but not for another weight."""
+    """A larger rate gives torch's number in question 20, but not for another weight."""
     question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")
     larger = shown(question).replace(question.wrong, "tx = optax.adamw(0.10099)")
     second = larger.replace("torch.tensor(1.0))", "torch.tensor(2.0))", 1)
@@ -185,3 +198,50 @@ def test_the_line_to_find_occurs_once():
     assert f"total = {BLANK}  # your line\n" in shown(batches)
     with pytest.raises(AssertionError, match="'no such line' is not one line"):
         shown(other)
+
+
+QUESTIONS_B = [question for _, _, question in numbered(EXAMS_B)]
+SAME = ("coupled_decay", "td_critic")  # its output is that of the verdict alone
+
+
+@pytest.fixture(scope="module")
+def outputs_b():
+    """Return what every program of variant B prints."""
+    return printed(programs(EXAMS_B))
+
+
+def test_the_pages_of_variant_b_are_current(outputs_b):
+    """The committed test and key are what `make pages` writes."""
+    assert page(outputs_b, EXAMS_B, HEAD_B) == PATH_B.read_text("utf-8"), "run `make pages`"
+    assert key_b(outputs_b) == KEY_B.read_text("utf-8"), "run `make pages`"
+
+
+@pytest.mark.parametrize("question", QUESTIONS_B, ids=name)
+def test_a_question_of_variant_b_has_other_answers(outputs, outputs_b, question):
+    """Each change is made, other answers are right, and the right line gives torch's numbers."""
+    (first,) = [q for q in QUESTIONS if q.program is question.program]
+    old, new = (programs(exams)[name(question)] for exams in (EXAMS, EXAMS_B))
+    for before, after in VARIANT[question.program].changes:
+        everything = old + first.wrong
+        assert before in everything and after in new + question.wrong
+    right = outputs_b[name(question)]
+
+    assert shown(first) != shown(question)
+    assert (right == outputs[name(question)]) == (name(question) in SAME)
+    if question.line and question not in OF_PROVE and "prove(" not in new:
+        of_torch, of_jax = right.splitlines()
+        assert of_torch.removeprefix("torch: ") == of_jax.removeprefix("JAX: ") != of_jax
+    if is_mistake(question):
+        assert outputs_b[f"{name(question)}, wrong"] != right
+
+
+def test_variant_b_has_the_points_of_the_first_test():
+    """Its parts have the same kinds of questions, and no answer is on the page."""
+    (variant_b,), (first, _) = EXAMS_B, EXAMS
+    text = PATH_B.read_text(encoding="utf-8")
+
+    assert (variant_b.points, variant_b.minutes) == (first.points, first.minutes)
+    assert not [
+        question.line for question in QUESTIONS_B if question.line in text and question.line
+    ]
+    assert f"{first.points} points, {first.minutes} minutes" in text

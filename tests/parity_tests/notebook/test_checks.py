@@ -121,6 +121,37 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "both have, such as `+`, `*` and `**`, and no function of one framework.",
         ),
         (
+            "none_or_zero/transposed",
+            "",
+            "replace each `...` in the cell above, run it, and run this cell again.",
+        ),
+        (
+            "none_or_zero/transposed",
+            "forward, backward = [5, 3, 0], [5, 3, 0]",
+            "`backward` has length 3; give one number for each input of f. The linear part maps "
+            "tangents of the inputs to tangents of the outputs, its transpose gradients of the "
+            "outputs to gradients of the inputs.",
+        ),
+        (
+            "none_or_zero/transposed",
+            "forward, backward = [5, 3, 0], [5, 2]",
+            "`backward` = [5, 2] is not right. Add what the outputs with the gradient 1 "
+            "contribute, over all uses of x0 and x1.",
+        ),
+        (
+            "none_or_zero/transposed",
+            "forward, backward = [5, 3, 0], [8, 2]\n"
+            "def pull_back(f, x, g): return jax.vjp(f, x)[1](g)[0]",
+            "use `jax.linearize` and `jax.linear_transpose` in place of `jax.vjp`.",
+        ),
+        (
+            "none_or_zero/transposed",
+            "forward, backward = [5, 3, 0], [8, 2]\n"
+            "def pull_back(f, x, g): return jax.linear_transpose(jax.linearize(f, x)[1], x)(g)",
+            "the gradient of x for f at [2.0, 5.0] and g = [1.0, 1.0, 0.0] is [[8, 2]]; it should "
+            "be [8, 2]. `jax.linear_transpose` returns a tuple, with one entry for each argument",
+        ),
+        (
             "hooks/unit_gradient",
             "def loss(w): return jnp.sum(jaxgrad.hook(w, lambda g: g / jnp.linalg.norm(g))**2) * 4",
             "the gradient at [3.0, 4.0] is [0.6, 0.8]; it should be [1.2, 1.6]. Hook `h`: its "

@@ -254,3 +254,24 @@ def test_the_open_exercise_has_notes():
     assert [number for number in PREDICTIONS if open_exercises(number)] == [OPEN_SESSION]
     text = discussion(OPEN_SESSION)
     assert open_exercise() in text and all(f"| `{one.wrong}` |" in text for one in MISTAKES)
+
+
+def test_the_points_of_the_open_exercise_add_up():
+    """The notes state the points of a student, with a row for each criterion."""
+    (stated,) = re.findall(r"\*\*Marking\*\*, (\d+) points", open_exercise())
+    rows = re.findall(r"^\| [^|]+ \| (\d+) \|$", open_exercise(), re.MULTILINE)
+
+    assert sum(map(int, rows)) == int(stated) == 10
+
+
+def test_session_2_practises_the_transformation():
+    """An exercise for class builds the backward pass, and uncommon programs are for home."""
+    script = (ROOT / "notebooks" / "none_or_zero.py").read_text(encoding="utf-8")
+    (lesson,) = [one for one in LESSONS if one.session == 2]
+    in_class, _, home = script.partition(f"# ## {lesson.home}")
+
+    first = re.findall(r'^exercise\("none_or_zero/(\w+)"\)', script, re.MULTILINE)
+    assert first[: lesson.exercises] == ["transposed", "decay_that_skips_none"]
+    for case in ("through_gradient", "rule_returns_none"):
+        assert f'"none_or_zero/{case}"' not in in_class and f'"none_or_zero/{case}"' in home
+    assert "jax.random" not in in_class and "jax.random" in home

@@ -33,7 +33,14 @@ def test_a_page_is_one_offline_file(name):
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("worksheet", 8), ("one_lesson_handout", 4), ("assessment", 12), ("assessment_key", 8)],
+    [
+        ("worksheet", 8),
+        ("one_lesson_handout", 4),
+        ("assessment", 12),
+        ("assessment_key", 8),
+        ("assessment_b", 8),
+        ("assessment_b_key", 3),
+    ],
 )
 def test_a_page_is_printed_on_upright_pages(browser, name, count):
     """A sheet of the worksheet has two pages, and the note for teachers is not printed."""
@@ -58,6 +65,8 @@ def test_a_page_is_printed_on_upright_pages(browser, name, count):
         ("one_lesson_handout", "h3"),
         ("assessment", "h4"),
         ("assessment_key", "h4"),
+        ("assessment_b", "h4"),
+        ("assessment_b_key", "h3"),
     ],
 )
 def test_no_question_or_answer_is_divided(browser, name, heading):

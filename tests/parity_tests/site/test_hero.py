@@ -2,6 +2,7 @@
 
 import re
 
+from jaxgrad.graph import _panels, side_by_side
 from jaxgrad.graph._model import ABSENT, SUM, Equation
 from parity_tests.runner.settings import ROOT
 from parity_tests.site import hero
@@ -69,9 +70,29 @@ def test_the_narrow_variant_shows_the_cut_and_the_wrong_path():
     assert 'class="cut"' in svg[right:] and 'class="cut"' not in svg[wrong:right]
 
 
-def test_the_narrow_variant_counts_the_operations_of_each_port():
+def test_the_narrow_variant_names_the_operations_of_the_modules():
+    """A phone has room for the products and the tanh of both modules, but not for the loss."""
+    svg = hero.pictures()["critic-narrow.svg"]
+    boxes = re.findall(r'class="t m mid"[^>]*>([^<]*)<', svg[svg.index("✗ differs from torch") :])
+
+    assert boxes.count("dot, tanh") == boxes.count("dot") == 3  # without the outlines
+    assert {text for text in boxes if text.endswith("ops")} == {"2 ops", "3 ops"}
+
+
+def test_the_legend_of_the_start_page_has_one_line():
+    """Its marks are explained in few words, beside each other."""
+    svg = hero.pictures()["critic.svg"]
+    words = re.findall(r'<text x="[\d.]+" y="([\d.]+)" class="dim s"[^>]*>([^<]*)<', svg)
+
+    assert "no backward step" in {text for _, text in words}
+    assert len({y for y, _ in words if float(y) < 90}) == 1
+
+
+def test_a_picture_without_names_counts_the_operations_of_each_port(monkeypatch):
     """The boxes that are not outlines have the equations of the VJP; their last sums have none."""
-    rows, svg = hero.rows(), hero.pictures()["critic-narrow.svg"]
+    rows = hero.rows()
+    monkeypatch.setattr(_panels, "_named", lambda panels, fits: panels)
+    svg = side_by_side(rows, width=hero.NARROW)
     start, end = svg.index("✗ differs from torch"), svg.index("✓ the same gradients")
 
     for name, part in ((WRONG, svg[start:end]), (RIGHT, svg[end:])):

@@ -125,6 +125,55 @@ ANSWERS: Answers = {
             """,
         ],
     ),
+    "none_or_zero/transposed": (
+        [
+            """
+            forward, backward = [5, 3, 0], [8, 2]
+            def pull_back(f, x, g):
+                linear = jax.linearize(f, x)[1]
+                return jax.linear_transpose(linear, x)(g)[0]
+            """,
+            """
+            forward, backward = (5.0, 3.0, 0.0), jnp.array([8, 2])
+            from jax import linear_transpose
+            def pull_back(f, x, g):
+                return linear_transpose(jax.linearize(f, x)[1], jnp.zeros_like(x))(g)[0]
+            """,
+        ],
+        [
+            "forward, backward = [5, 3, 0], [8, 2]",
+            "forward, backward = [5, 2], [8, 2]",
+            "forward, backward = [10, 6, 25], [8, 2]",
+            "forward, backward = [5, 3, 0], [5, 3, 0]",
+            "forward, backward = [5, 3, 0], [5, 2]",
+            "forward, backward = [5, 3, 0], 8",
+            """
+            forward, backward = [5, 3, 0], [8, 2]
+            def pull_back(f, x, g):
+                return jax.vjp(f, x)[1](g)[0]
+            """,
+            """
+            forward, backward = [5, 3, 0], [8, 2]
+            def pull_back(f, x, g):
+                return jax.linearize(f, x)[1](g)
+            """,
+            """
+            forward, backward = [5, 3, 0], [8, 2]
+            def pull_back(f, x, g):
+                return jax.linear_transpose(jax.linearize(f, x)[1], x)(g)
+            """,
+            """
+            forward, backward = [5, 3, 0], [8, 2]
+            def pull_back(f, x, g):
+                return jax.linear_transpose(jax.linearize(f, x)[1], x)(jnp.ones_like(g))[0]
+            """,
+            """
+            forward, backward = [5, 3, 0], [8, 2]
+            def pull_back(_, x, g):
+                return jax.linear_transpose(jax.linearize(f, x)[1], x)(g)[0]
+            """,
+        ],
+    ),
     "none_or_zero/one_of_each": (
         [
             "def loss(p): return 3 * p['a'] + 0 * p['b']",

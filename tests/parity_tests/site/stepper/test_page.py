@@ -293,6 +293,22 @@ def test_a_link_opens_before_the_answer(page):
         assert key < min(ORDER.index(SHOWS[name]) for name in on.split("&")), (on, step)
 
 
+@pytest.mark.parametrize("switch", ["detach", "no_grad", "inference_mode"])
+def test_the_scissors_appear_when_the_gradient_is_stopped(open_page, switch):
+    """A reader who predicts at step 0 sees neither pane cut; after the step, every stop is cut."""
+    tab = open_page(f"{switch}&step=0")
+    steps = [ORDER[key] for key, *_ in DATA["scenarios"][switch]["steps"]]
+    act = steps.index("stop")
+    cuts = []
+    for step in (0, act - 1, act, act + 1):
+        tab.evaluate("(step) => go(step)", step)
+        cuts.append(tab.locator(".cut").count())
+    stops = tab.locator("[data-row=stop]").count()
+    tab.close()
+
+    assert cuts == [0, 0, stops, stops] and stops == (2 if switch == "detach" else 1)
+
+
 def test_a_gradient_is_none_so_far_until_backward_is_done(open_page):
     """Until `backward()` is done or raises, the page says "None so far", and after it "None"."""
 

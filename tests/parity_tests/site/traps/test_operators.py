@@ -3,14 +3,15 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import torch
 
 from jaxgrad._core.torch_versions import BOUND_OF_CLAMP, convention
-from parity_tests.site.traps.operators import KINKS
+from parity_tests.site.traps.operators import KINKS, LAYERS
 
 
-WHY = {card.name: card.trap for card in KINKS}
+WHY = {card.name: card.trap for card in (*KINKS, *LAYERS)}
 
 
 def _gradients(torch_loss, jax_loss, start):
@@ -98,3 +99,22 @@ def test_the_root_of_a_square_is_nan_where_the_root_is_infinite():
     assert np.all(np.isnan(of_square))
     assert "NaN in both frameworks" in WHY["`sqrt(x * x)` at 0"]
     assert "infinite value" in WHY["`where` around a `log(0)`"]
+
+
+def test_a_column_minus_a_row_draws_all_predictions_to_the_mean_of_the_targets():
+    """Equal predictions of the mean have no gradient; libraries of losses notice the shapes."""
+    why, y = WHY["a column minus a row"], jnp.array([1.0, 2.0, -1.0])
+    column = jnp.full((3, 1), y.mean())
+
+    def loss(value):
+        return ((value - y) ** 2).mean()
+
+    far = 3 * column
+    assert "falls in training, but all predictions move to the mean of the targets" in why
+    assert loss(far - 0.1 * jax.grad(loss)(far)) < loss(far)
+    assert np.allclose(jax.grad(loss)(column), 0) and np.any(jax.grad(loss)(column[:, 0]))
+    assert "`optax.squared_error` raises and torch's `mse_loss` warns" in why
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        optax.squared_error(column, y)
+    with pytest.warns(UserWarning, match="target size"):
+        torch.nn.functional.mse_loss(torch.ones(3, 1), torch.ones(3))

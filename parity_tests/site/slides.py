@@ -1,0 +1,107 @@
+"""Write the five JAX blocks of the one lesson as slides for a projector.
+
+    python -m parity_tests.site.slides
+
+A slide shows a block of docs/one_lesson.md without its explanation. What it prints, with the
+explanation, is folded below it. `make pages` writes docs/_static/one_lesson_slides.html.
+"""
+
+import re
+from html import escape
+from typing import NamedTuple
+
+import markdown_it
+
+from parity_tests.runner.settings import ROOT
+
+
+PLAN = ROOT / "docs" / "one_lesson.md"
+PATH = ROOT / "docs" / "_static" / "one_lesson_slides.html"
+TITLE = "Ten minutes of JAX"
+BLOCK = re.compile(
+    r"^\*\*(\d\. [^*]+)\*\*(.*?)\n\n```python\n(.*?)```\n\n```text\n(.*?)```",
+    re.DOTALL | re.MULTILINE,
+)
+ASKED = re.compile(r"\*Ask: ([^*]+)\*")
+STYLE = """\
+:root { color-scheme: light dark; }
+html { scroll-snap-type: y mandatory; }
+body { margin: 0; font: 1.5rem/1.4 system-ui, sans-serif; }
+section {
+  display: flex; flex-direction: column; justify-content: center; box-sizing: border-box;
+  min-height: 100vh; padding: 2vh 5vw; scroll-snap-align: start;
+}
+h2 { margin: 0 0 0.5em; font-size: 1.3em; }
+pre { margin: 0; font-size: min(1.4rem, 2.3vw); line-height: 1.35; white-space: pre-wrap; }
+p { margin: 0.6em 0; }
+summary { margin-top: 0.8em; cursor: pointer; }"""
+
+
+class Slide(NamedTuple):
+    """A block of the lesson.
+
+    Attributes:
+        title: Its number and its subject.
+        asks: The question for the class, if the lesson has one.
+        code: The program.
+        prints: What it prints.
+        because: The explanation, in Markdown.
+    """
+
+    title: str
+    asks: str
+    code: str
+    prints: str
+    because: str
+
+
+def slides() -> list[Slide]:
+    """Return the blocks of the section in docs/one_lesson.md."""
+    _, _, text = PLAN.read_text(encoding="utf-8").partition(f"\n## {TITLE}\n")
+    return [
+        Slide(
+            title.rstrip("."),
+            " ".join(asked[:1].upper() + asked[1:] for asked in ASKED.findall(words)),
+            code,
+            prints,
+            " ".join(f"{_subject(title)}{ASKED.sub('', words)}".split()),
+        )
+        for title, words, code, prints in BLOCK.findall(text)
+    ]
+
+
+def _subject(title: str) -> str:
+    """Return a title without its number, if the sentence after it has no subject of its own."""
+    return "" if title.endswith(".") else title.partition(" ")[2]
+
+
+def page() -> str:
+    """Return the slides as one offline page."""
+    return "\n".join(
+        [
+            "<!doctype html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>',
+            '<meta name="viewport" content="width=device-width">',
+            f"<style>\n{STYLE}\n</style></head><body>",
+            *map(_section, slides()),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _section(slide: Slide) -> str:
+    inline = markdown_it.MarkdownIt().renderInline
+    return "\n".join(
+        [
+            f"<section><h2>{inline(slide.title)}</h2>",
+            f"<pre><code>{escape(slide.code, quote=False)}</code></pre>",
+            f"<p><b>{inline(' '.join(slide.asks.split()) or 'What does it print?')}</b></p>",
+            "<details><summary>It prints</summary>",
+            f"<pre><samp>{escape(slide.prints, quote=False)}</samp></pre>",
+            f"<p>{inline(slide.because)}</p></details></section>",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    PATH.write_text(page(), encoding="utf-8")
