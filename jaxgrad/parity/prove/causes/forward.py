@@ -394,7 +394,8 @@ class Search:
         for x, shape in zip(call[1], operands, strict=False):
             own = [k for k in values[trial.changed].inputs if trials.is_value(x, values[k])]
             copies = [alignment.spots[j] for k in own for j in alignment.candidates[k]]
-            if copies and shape not in map(self._shape, copies):
+            shapes = [_promoted(self._shape(copy)) for copy in copies]
+            if shapes and _promoted(shape) not in shapes:
                 return False
         return True
 
@@ -706,6 +707,11 @@ class Search:
 
     def _visible(self, value: Value, draw: int) -> bool:
         return _among(value, self.prints_of[draw])
+
+
+def _promoted(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without the leading ones that broadcasting adds."""
+    return tuple(itertools.dropwhile(lambda size: size == 1, shape))
 
 
 def _same_place(value: Value, calls: Sequence[Value]) -> set[int]:

@@ -666,6 +666,28 @@ def test_a_column_that_is_broadcast_against_a_batch_is_named():
     )
 
 
+def test_a_column_that_is_broadcast_against_an_input_is_named():
+    """The input is a leaf, and JAX's own value is the row that broadcasting makes of it."""
+
+    class Value(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.v = nn.Linear(3, 1)
+
+        def forward(self, x, y):
+            return ((self.v(x).squeeze(1) - y) ** 2).mean()
+
+    def port(p: Any, x: Any, y: Any) -> Any:
+        return ((x @ p["v.weight"].T + p["v.bias"] - y) ** 2).mean()
+
+    torch.manual_seed(0)
+    module = Value()
+    (finding,) = forward(prove(module, port, arrays(module), (draw(4, 3), draw(4, 1)[:, 0])))
+    assert told(finding) == (
+        "sub broadcasts [4, 1] and [4] to [4, 4], torch's operands are [4] and [4]"
+    )
+
+
 class Tail(nn.Module):
     """A function whose last call is missing in the port, and that is called in two modules."""
 
