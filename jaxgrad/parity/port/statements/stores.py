@@ -11,6 +11,7 @@ import torch
 
 from jaxgrad.parity.port.calls import arrays, inplace, memory
 from jaxgrad.parity.port.expressions import attributes, indexing
+from jaxgrad.parity.port.expressions.positions import axis_of
 from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
 from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values import state
@@ -215,6 +216,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if isinstance(owner, Tensor):
         inplace.set_item(owner, key, value, scope, node)
         return
+    axis_of(owner, key, scope, node)
     if isinstance(owner, Size) and isinstance(value, Size | Folded):
         owner.real[real_of(key)] = value.real  # an array of numpy
         scope.emit(ast.Assign([_place(owner, key)], arrays.in_numpy(code_of(value))))

@@ -129,6 +129,20 @@ def test_a_number_whose_value_is_needed_is_refused(kind):
         port(kind(), (X,), prove=False)
 
 
+class Sliced(Queue):
+    def forward(self, x):
+        ptr = int(self.ptr)
+        scales = [1.0, 2.0, 3.0]
+        self.ptr[0] = ptr + 1
+        return self.linear(x) * sum(scales[ptr : ptr + 1])
+
+
+def test_a_slice_of_a_list_that_begins_at_the_pointer_is_refused():
+    """The list has other elements in the next call."""
+    with pytest.raises(PortError, match="a slice that begins at a tensor"):
+        port(Sliced(), (X,), prove=False)
+
+
 class Spread(Queue):
     def enqueue(self, keys):
         ptr = int(self.ptr)
