@@ -84,7 +84,8 @@ class LeafLoop:
         parameters = [self.labels[n] for n in self.read]
         value = self._value
         if value is None:
-            body = [*copy.deepcopy(self.body), ast.Return(self.new)]
+            body, aliases = _without_aliases(self.body, parameters)
+            body.append(ast.Return(syntax.substitute(self.new, aliases)))
             function = syntax.function(name, parameters, body)
             return [function], syntax.call("jax.tree.map", syntax.name(name), *trees)
         inner = syntax.inside_stop(value)
@@ -93,6 +94,23 @@ class LeafLoop:
             return [], trees[0]
         function = ast.Lambda(syntax.function("_", parameters, []).args, value)
         return [], syntax.call("jax.tree.map", function, *trees)
+
+
+def _without_aliases(
+    body: Sequence[ast.stmt], parameters: Sequence[str]
+) -> tuple[list[ast.stmt], dict[str, ast.expr]]:
+    """Return statements that read a parameter itself, and its other names after them."""
+    aliases: dict[str, ast.expr] = {}
+    kept: list[ast.stmt] = []
+    for statement in body:
+        name, code = _assigned(statement)
+        new = syntax.substitute(code, aliases)
+        aliases.pop(name, None)
+        if isinstance(new, ast.Name) and new.id in parameters:
+            aliases[name] = new
+        else:
+            kept.append(ast.Assign([ast.Name(name, ast.Store())], new))
+    return kept, aliases
 
 
 def _assigned(statement: ast.stmt) -> tuple[str, ast.expr]:
