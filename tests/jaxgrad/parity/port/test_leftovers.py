@@ -279,7 +279,7 @@ def a_trained_parameter(self, x):
 
 def the_data_of_a_parameter(self, x):
     y = self.fc(x)
-    self.target.weight.data = self.target.weight.data * 0.5
+    self.target.weight.data = self.fc.weight.data
     return y
 
 
