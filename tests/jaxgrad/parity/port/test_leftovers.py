@@ -177,7 +177,7 @@ RETURNED = {
     a_buffer_through_its_data: 'p["mean"] = p["mean"] + 1',
     a_buffer_in_a_helper: 'p["mean"] = p["mean"] + lax.stop_gradient(y).sum(axis=0)',
     a_buffer_in_a_loop: 'p["zero"] = buffer',
-    a_parameter_that_is_not_trained: 'p["target"]["bias"] = old',
+    a_parameter_that_is_not_trained: 'p["target"] = lax.stop_gradient(target)',
     a_buffer_in_one_arm: (
         'p["zero"] = lax.cond(F.all(jnp.isfinite(y)), lambda: p["zero"] + 1, lambda: p["zero"])'
     ),
