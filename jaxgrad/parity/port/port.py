@@ -24,6 +24,7 @@ from jaxgrad.parity.port.finish.distinct import with_distinct_names
 from jaxgrad.parity.port.finish.finish import finished
 from jaxgrad.parity.port.finish.shapes import shapes_of
 from jaxgrad.parity.port.finish.ties import tie
+from jaxgrad.parity.port.finish.tree_maps import with_tree_maps
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.loops.scans import scanned
 from jaxgrad.parity.port.merging.constructor_defaults import with_constructor_defaults
@@ -263,6 +264,7 @@ def _written(
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
+    written = with_tree_maps(written, layout)
     tree = layout.tree(dict.fromkeys(layout.paths(), True))
     written = [*tie(entry, layout.ties(), tree, stateful=run.stateful), *written]
     step = Step([], [], (), ())

@@ -12,7 +12,7 @@ from torch import nn
 from torch.jit._trace import is_tracing
 
 from jaxgrad.parity.port.calls import iteration_calls, legacy_tensors
-from jaxgrad.parity.port.expressions import attributes, conditions, indexing
+from jaxgrad.parity.port.expressions import attributes, conditions, indexing, positions
 from jaxgrad.parity.port.source import source, syntax
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
@@ -87,6 +87,10 @@ def _number(kind: Any) -> Special:
             if conditions.is_fixed_test(site.args[0]):
                 return Folded(conditions.truth(site.args[0], site.node, site.scope))
             return Tensor(site.args[0].real.bool(), code_of(site.args[0]))
+        if kind is int and len(site.args) == 1:
+            found = positions.position(site.args[0], site.node, site.scope)
+            if found is not None:
+                return found
         if any(isinstance(x, Tensor) for x in site.args):
             raise site.refuse(
                 f"{kind.__name__}() of a tensor: its value is not known when JAX traces; keep it "

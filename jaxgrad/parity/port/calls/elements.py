@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import kept
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Object, Tensor, Value
 from jaxgrad.parity.port.values.lengths import require_count
@@ -26,6 +27,9 @@ def renew(changed: Tensor, scope: Scope) -> Value:
         nonlocal new
         if not isinstance(value, Tensor) or value.real is not changed.real or value is changed:
             return False
+        if state.is_leaf(changed.view):
+            new = Tensor(changed.real, copy.deepcopy(changed.view))  # the params have it
+            return True
         new = kept(name.strip("_"), changed, scope, lasting=True) if new is changed else new
         return True
 

@@ -14,13 +14,14 @@ import torch
 from jaxgrad.parity.port.calls.elements import renew
 from jaxgrad.parity.port.calls.memory import Data, named, require_no_parameter, shares, unrecorded
 from jaxgrad.parity.port.expressions import operators
+from jaxgrad.parity.port.expressions.positions import axis_of
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import is_params
 from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.source.views import replaced
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import stopped
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Span, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -56,6 +57,10 @@ _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
     """Write `x[key] = value`."""
+    found = axis_of(owner, key, scope, node)
+    if found is not None:
+        _set_span(owner, *found, value, scope, node)
+        return
     mask = _mask(key)
     value = _without_leading_ones(value, owner.real[real_of(key)].ndim)
     owner.real[real_of(key)] = real_of(value)
@@ -68,6 +73,27 @@ def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AS
     else:
         place = ast.Subscript(syntax.attribute(code_of(owner), "at"), code_of(key), ast.Load())
         code = syntax.call(syntax.attribute(place, "set"), code_of(value))
+    write(owner, code, owner.real, scope, node)
+
+
+def _set_span(
+    owner: Tensor, axis: int, part: Span, value: Value, scope: Scope, node: ast.AST
+) -> None:
+    """Write `x[start : start + n] = value`, where `start` is a tensor."""
+    place = owner.real[(slice(None),) * axis + (part.real,)]
+    if not isinstance(value, Tensor) or (place.shape, place.dtype) != (
+        value.real.shape, value.real.dtype
+    ):  # fmt: skip
+        raise scope.refuse(
+            "a slice that begins at a tensor gets a value of another shape or dtype"
+            "; expand the value to the slice",
+            node,
+        )
+    place.copy_(value.real)
+    code = syntax.call(
+        "lax.dynamic_update_slice_in_dim", code_of(owner), code_of(value), code_of(part.start),
+        axis=syntax.literal(axis),
+    )  # fmt: skip
     write(owner, code, owner.real, scope, node)
 
 
@@ -189,7 +215,10 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     if changed.view is None:
         return
     if state.is_leaf(changed.view):
-        state.store(changed.view, code_of(changed), scope, node)
+        new = code_of(changed)
+        if not scope.no_grad and not torch.is_grad_enabled():  # in a caller of the function
+            new = stopped(changed, new)
+        state.store(changed.view, new, scope, node)
         return
     place, new = replaced(changed.view, code_of(changed), changed.real.ndim)
     base = None if place is None else named(place.id, scope)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
 from jaxgrad.parity.port.expressions import attributes, submodules
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Value
+from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Folded,
+    Items,
+    Module,
+    TensorMethod,
+    Value,
+)
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import real_of
 
@@ -27,6 +36,10 @@ def of_base(
         pairs = getattr(module, name if name.startswith("named_") else f"named_{name}")()
         values = [(path, _reach(owner, path, scope, node)) for path, _ in pairs]
         return _listed(name, values)
+    if name == "state_dict" and not args and not _has_options(node):
+        return _state_dict(owner, scope, node)
+    if name == "load_state_dict" and len(args) == 1 and not _has_options(node):
+        return _load(owner, args[0], scope, node)
     if name in ("children", "named_children"):
         owned = module.named_children()  # each child once
         return _listed(name, [(n, submodules.child(owner, n)) for n, _ in owned])
@@ -46,6 +59,43 @@ def of_base(
         path = real_of(args[0])
         return _reach(owner, path, scope, node) if path else owner
     return None
+
+
+def _has_options(node: ast.AST) -> bool:
+    return not isinstance(node, ast.Call) or bool(node.keywords)
+
+
+def _state_dict(owner: Module, scope: Scope, node: ast.AST) -> Fields:
+    """Return the tensors of a module by name; those with a gradient are detached."""
+    fields: dict[Any, Value] = {}
+    for path, tensor in owner.real.state_dict(keep_vars=True).items():
+        if not isinstance(tensor, torch.Tensor):
+            raise scope.refuse(f"state_dict() has {path!r}, which is not a tensor", node)
+        value = _reach(owner, path, scope, node)
+        if tensor.requires_grad:
+            value = scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
+        fields[path] = value
+    return Fields(dict, None, fields)
+
+
+def _load(owner: Module, given: Value, scope: Scope, node: ast.AST) -> Value:
+    """Copy the tensors of a dict into those of a module, one after the other."""
+    names = list(owner.real.state_dict())
+    if not isinstance(given, Fields) or list(given.fields) != names:
+        raise scope.refuse("load_state_dict of other names; copy tensor by tensor", node)
+    before, start = scope.no_grad, len(scope.body)
+    scope.no_grad = True
+    try:
+        with torch.no_grad():
+            for name in names:
+                copy = TensorMethod("copy_", None, _reach(owner, name, scope, node))
+                scope.run.call(copy, [given.at(name)], {}, scope, node)
+    finally:
+        scope.no_grad = before
+    scope.run.unrollings += 1
+    for statement in scope.body[start:]:
+        on_statement(statement).unrolled = scope.run.unrollings
+    return Folded(None)
 
 
 def _in_mode(owner: Module, mode: bool, name: str, scope: Scope, node: ast.AST) -> Module:

@@ -9,6 +9,7 @@ import numpy as np
 from torch import nn
 
 from jaxgrad.parity.port.expressions.attributes import constant_value, read
+from jaxgrad.parity.port.expressions.positions import axis_of
 from jaxgrad.parity.port.expressions.submodules import child
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
@@ -36,6 +37,7 @@ def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
     """Return the value of `value[key]`."""
     if isinstance(value, Tensor):
         return scope.run.call(TensorMethod("__getitem__", None, value), [key], {}, scope, node)
+    axis_of(value, key, scope, node)  # a list has no slice that begins at a tensor
     if isinstance(value, Items):
         return _of_items(value, key, scope, node)
     own = getattr(type(value.real), "__getitem__", None) if isinstance(value, Module) else None

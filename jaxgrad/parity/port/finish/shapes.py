@@ -128,7 +128,9 @@ def _recorded(function: Callable[..., Any], calls: list[Call]) -> Any:
         kept = {k: v for k, v in given.items() if k != draws.RNG and not _is_params(k, v)}
         is_state = isinstance(result, tuple) and len(result) == 2 and _alike(result[1], given)
         shapes = {k: _shape(v) for k, v in kept.items()}
-        calls.append(Call(shapes, _shape(result[0] if is_state else result), is_state))
+        alone = _alike(result, given)
+        outputs = None if alone else result[0] if is_state else result
+        calls.append(Call(shapes, _shape(outputs), is_state or alone))
         if all(isinstance(x, jax.Array) for x in jax.tree.leaves(result)):
             known[label] = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), result)
         return result
@@ -218,8 +220,8 @@ def _text(calls: Sequence[Call], letters: Letters, names: Sequence[str]) -> str:
         after = ", ".join(f"{n} {x}".strip() for n, x in pairs) if all(parts) else ""
     else:
         after = letters.text(results, new=True)
-    if after and all(c.returns_params for c in calls):
-        after += f", {STATE}"
+    if all(c.returns_params for c in calls):
+        after = f"{after}, {STATE}" if after else STATE if not any(results) else ""
     if not before:
         return f"returns {after}" if after else ""
     return f"{before} -> {after}" if after else before

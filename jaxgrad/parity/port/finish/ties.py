@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jaxgrad.parity.port.ir import Param, UpdateBuffer
+from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
-from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -51,7 +50,7 @@ def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -
     for alias, first in ties.items():
         body = [_read_first(s, alias, first) for s in entry.node.body]
         leaf = param_paths.of(param_paths.reach(alias))
-        if not any(leaf.is_in(part) for s in body for part in _parts(s)):
+        if not any(leaf.is_in(part) for s in body for part in param_paths.parts(s)):
             entry.node.body[:] = body
             continue
         statements.append(_put(param_paths.keys_of(alias), param_paths.reach(first), tree))
@@ -154,13 +153,3 @@ class _Read(ast.NodeTransformer):
         """Return whether a keyword passes the params of a module that has the leaf alone."""
         alone = on_expression(keyword).tensors == {self.leaf}
         return alone and param_paths.of(keyword.value).at(self.leaf) == self.alias
-
-
-def _parts(node: ast.AST) -> Iterator[Param]:
-    """Yield each part of the params that is read as a whole."""
-    part = param_paths.of(node) if isinstance(node, ast.expr) else Param((), "")
-    if part.owner == PARAMS:
-        yield part
-    else:
-        for inner in ast.iter_child_nodes(node):
-            yield from _parts(inner)

@@ -182,6 +182,11 @@ def _write(
     on_expression(code).folded = inner.folded
     if inner.stateful:
         return result_of(result, state.call(result, code, passed[PARAMS], scope, node))
+    if inner.changes:
+        scope.changes = True
+        if not is_dynamic(result):  # no later expression has the call
+            scope.emit(ast.Expr(code))
+            return result
     return result_of(result, code)
 
 

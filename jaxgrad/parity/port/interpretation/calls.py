@@ -16,6 +16,7 @@ from jaxgrad.parity.port.calls import (
     arrays,
     builtin_calls,
     container_methods,
+    foreach,
     func_gradients,
     functional_calls,
     hooks,
@@ -195,7 +196,8 @@ def _special(real: Any) -> Any:
 
 
 _SPECIAL = stores.SPECIAL | hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL
-_SPECIAL |= arrays.SPECIAL | functional_calls.SPECIAL | func_gradients.SPECIAL | packing.SPECIAL
+_SPECIAL |= arrays.SPECIAL | foreach.SPECIAL | functional_calls.SPECIAL | func_gradients.SPECIAL
+_SPECIAL |= packing.SPECIAL
 
 
 def _operator(

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgrad.parity.port.calls import memory
-from jaxgrad.parity.port.expressions import arithmetic, attributes, conditions, displays, indexing
+from jaxgrad.parity.port.expressions import (
+    arithmetic,
+    attributes,
+    conditions,
+    displays,
+    indexing,
+    positions,
+)
 from jaxgrad.parity.port.expressions.boolean_expressions import bool_expression
 from jaxgrad.parity.port.functions import closures, context_managers, rearranging
 from jaxgrad.parity.port.ir import NameOf
@@ -91,6 +98,10 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Value:
 
 def _slice(node: ast.Slice, scope: Scope) -> Value:
     parts = [_bound(x, scope) for x in (node.lower, node.upper, node.step)]
+    if isinstance(parts[0], Tensor) and node.step is None:
+        found = positions.span(node, parts[0], scope)
+        if found is not None:
+            return found
     real = slice(*(None if x is None else real_of(x) for x in parts))
     if any(isinstance(x, Tensor) for x in parts):
         raise scope.refuse(

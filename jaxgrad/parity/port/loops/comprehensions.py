@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.loops.loops import Turn, recorded, resolve, turns
-from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
+from jaxgrad.parity.port.loops.unrolling import modules_of, new_unrolling, require_turns, unroll
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
@@ -67,6 +67,7 @@ def _each(
         return
     first, *rest = generators
     around = list(turns(first.target, first.iter, scope))
+    number = new_unrolling(scope)
     for turn in around:
         turn.enter(scope)
         modules = modules_of(turn)
@@ -75,7 +76,7 @@ def _each(
             passes = all(_passes(test, scope) for test in first.ifs)
             made = list(_each(rest, elements, scope, node, loops)) if passes else []
         scope.turning -= modules
-        unroll(body, turn, scope, node)
+        unroll(body, turn, number, scope, node)
         for values, inner in made:
             alone = inner is None and not body
             yield [_resolved(x, turn.resolved) for x in values], turn if alone else None

@@ -44,15 +44,30 @@ def require_turns(
         scope.emit(ast.Assert(compared, syntax.constant(message)))
 
 
-def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:
-    """Emit the statements of a turn, with the turn's values for the variables of the loop."""
+def new_unrolling(scope: Scope) -> int:
+    """Return the number of a loop that is unrolled."""
+    scope.run.unrollings += 1
+    return scope.run.unrollings
+
+
+def unroll(body: list[ast.stmt], turn: Turn, number: int, scope: Scope, node: ast.AST) -> None:
+    """Emit the statements of a turn, with the turn's values for the variables of the loop.
+
+    Args:
+        body: The statements, which have the variables.
+        turn: The turn.
+        number: The number of the loop.
+        scope: The function.
+        node: The loop of the torch program.
+    """
     updated = set().union(*map(syntax.updated, body))
     assigned = set().union(*map(syntax.assigned, body)) - updated
     for name in assigned & turn.resolved.keys():
         scope.assign(name, turn.resolved.pop(name))  # the body gives the variable another value
+        on_statement(scope.body[-1]).unrolled = number
     for statement in body:
         new = syntax.substitute(statement, turn.resolved)
-        on_statement(new).unrolled = True
+        on_statement(new).unrolled = number
         scope.body.append(new)
         for update in ast.walk(new):
             if isinstance(update, ast.Assign) and on_statement(update).update is not None:

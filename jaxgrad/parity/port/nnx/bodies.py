@@ -65,6 +65,7 @@ class Bodies:
         }  # fmt: skip
         node = _Attributes(held).visit(node)
         kept = [(a, d) for a, d in kept if a.arg not in held]
+        _drop_last_none(node)
         node.args.kwonlyargs, node.args.kw_defaults = [a for a, _ in kept], [d for _, d in kept]
         return node
 
@@ -75,7 +76,16 @@ class Bodies:
         for inner in ast.walk(node):
             if isinstance(inner, ast.arg) and inner.arg == PARAMS:
                 inner.arg = "module"
+        if isinstance(node, ast.FunctionDef):
+            _drop_last_none(node)
         return node
+
+
+def _drop_last_none(node: ast.FunctionDef) -> None:
+    """Leave out `return None` at the end of a function that changes variables."""
+    match node.body[-1]:
+        case ast.Return(ast.Constant(None)) if len(node.body) > 1:
+            del node.body[-1]
 
 
 def _is_attribute(default: ast.expr) -> bool:

@@ -14,9 +14,11 @@ from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.merging.merging import merged
 from jaxgrad.parity.port.merging.numbers import with_named_numbers
 from jaxgrad.parity.port.nnx import layers
+from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.nnx.ported import PortedModel
+from jaxgrad.parity.port.nnx.state_maps import with_state_maps
 from jaxgrad.parity.port.nnx.training import variables_of, write_model_step
-from jaxgrad.parity.port.nnx.writing import write_model
+from jaxgrad.parity.port.nnx.writing import methods_of, write_model
 from jaxgrad.parity.port.proof.deviations import deviations_of
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.naming import docstring, named, with_unrolled
@@ -57,7 +59,9 @@ def port_to_nnx(
         run = dataclasses.replace(program.run, classes=None)
         loss = write_loss(recipe, run, program.functions, has_state=False, holder="model")
     before, after = (loss.functions, [loss.written]) if loss else ([], [])
-    functions = merged([*before, *program.functions, *after])
+    parts = Modules(module, program.constants, classes.sequences, methods_of(program.functions))
+    written = with_state_maps(program.functions, parts)
+    functions = merged([*before, *written, *after])
     functions = named(with_named_numbers(functions, methods=True))
     own = [w for w in functions if w not in after]
     model = write_model(module, own, classes.sequences, program.constants)

@@ -70,11 +70,7 @@ def write_model(
     Raises:
         PortError: flax has no form for a part of the module.
     """
-    methods: dict[str, list[Written]] = defaultdict(list)
-    for written in functions:
-        for path in written.paths:
-            methods[path].append(written)
-    modules = Modules(module, constants, sequences, methods)
+    modules = Modules(module, constants, sequences, methods_of(functions))
     bodies = Bodies(_labels(functions), modules, draws.split_function(functions))
     classes = _classes(modules, bodies, iterated(functions))
     rest = [
@@ -91,6 +87,15 @@ def write_model(
         {layer for c in classes for n in ast.walk(c.node) if (layer := on_expression(n).layer)}
     )
     return Model(parts, used, modules, bodies)
+
+
+def methods_of(functions: Sequence[Written]) -> dict[str, list[Written]]:
+    """Return the functions that are methods of each module, by its path."""
+    methods: dict[str, list[Written]] = defaultdict(list)
+    for written in functions:
+        for path in written.paths:
+            methods[path].append(written)
+    return methods
 
 
 def _labels(functions: Sequence[Written]) -> dict[str, str]:

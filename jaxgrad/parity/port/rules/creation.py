@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from jaxgrad.parity.port.expressions import attributes
+from jaxgrad.parity.port.expressions import attributes, positions
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
@@ -156,6 +156,10 @@ def _item(op: Operation) -> Value:
     if is_fixed(op.args[0].real):
         op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
         return attributes.constant_value(_shortest(op.real, op.dtype), "", op.scope)
+    if op.name == "item":
+        found = positions.position(op.args[0], op.node, op.scope)
+        if found is not None:
+            return found
     flags = buffers_of(op.args[0].real)
     if op.name == "item" and flags and not op.args[0].real.is_floating_point():
         op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")

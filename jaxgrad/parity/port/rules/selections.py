@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from jaxgrad.parity.port.expressions.positions import axis_of
 from jaxgrad.parity.port.rules.masks import traced_mask
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
@@ -17,6 +18,11 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 
 def _getitem(op: Operation) -> ast.expr:
     key = op.args[1]
+    found = axis_of(op.args[0], key, op.scope, op.node)
+    if found is not None:
+        start, length = code_of(found[1].start), code_of(found[1].length)
+        axis = syntax.literal(found[0])
+        return syntax.call("lax.dynamic_slice_in_dim", op.input, start, length, axis=axis)
     parts = key.items if isinstance(key, Items) and key.real is tuple and not key.code else [key]
     slices = [_slice_of(x) for x in parts]
     others = [x for x, found in zip(parts, slices, strict=True) if found is None]

@@ -47,9 +47,10 @@ class StatementAnnotations(_OfNode):
     # `finish/ties`; `finish/updates` writes the copy of the params that these statements change.
     update: UpdateBuffer | None = None
 
-    # Whether the statement is one iteration's copy from a loop that was unrolled. Set by
-    # `loops/unrolling`; `finish/repeats` makes loops again of such statements alone.
-    unrolled: bool = False
+    # The number of the loop that was unrolled, if the statement is one iteration's copy, or 0. Set
+    # by `loops/unrolling` and by calls that stand for a loop; `finish/repeats` makes loops again of
+    # such statements alone, and `finish/leaf_loops` maps over trees.
+    unrolled: int = 0
 
     # Whether every iteration of a `for` calls modules of one class and one shape and keeps the
     # shapes of its variables, so that it may be a `lax.scan`. Set by `loops/loop_statements`, read

@@ -6,6 +6,7 @@ Each function has the params of its module in the variable `p`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from jaxgrad.parity.port.ir import Param
 from jaxgrad.parity.port.source.syntax import item, name
@@ -47,3 +48,13 @@ def reach(path: str, base: ast.expr | None = None) -> ast.expr:
     for key in keys_of(path):
         code = item(code, key)
     return code
+
+
+def parts(node: ast.AST) -> Iterator[Param]:
+    """Yield each part of the params that is read as a whole."""
+    part = of(node) if isinstance(node, ast.expr) else Param((), "")
+    if part.owner == PARAMS:
+        yield part
+    else:
+        for inner in ast.iter_child_nodes(node):
+            yield from parts(inner)

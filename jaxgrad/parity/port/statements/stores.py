@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 
 from jaxgrad.parity.port.calls import arrays, inplace, memory
 from jaxgrad.parity.port.expressions import attributes, indexing
+from jaxgrad.parity.port.expressions.positions import axis_of
 from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
 from jaxgrad.parity.port.source.written import Assumption
+from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import kept, stop_all
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -44,6 +46,14 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         _set_on_module(owner, name, value, scope, node)
     elif isinstance(owner, Tensor) and _changes_nothing(owner, name, value):
         return
+    elif (
+        isinstance(owner, Tensor)
+        and isinstance(value, Tensor)
+        and _sets_data(owner, name, value, scope)
+    ):
+        memory.require_no_parameter(owner.real, scope, node)
+        owner.real.data.copy_(value.real)
+        inplace.write(owner, code_of(stop_all(value)), owner.real, scope, node)
     elif isinstance(owner, Tensor):
         memory.require_no_parameter(owner.real, scope, node)
         raise scope.refuse(f"`{name}` of a tensor is set; give the name another tensor", node)
@@ -103,6 +113,23 @@ def _changes_nothing(owner: Tensor, name: str, value: Value) -> bool:
     if name != "data" or not isinstance(real, torch.Tensor) or real.dtype != owner.real.dtype:
         return False
     return real.data_ptr() == owner.real.data_ptr() and real.shape == owner.real.shape
+
+
+def _sets_data(owner: Tensor, name: str, value: Tensor, scope: Scope) -> bool:
+    """Return whether `p.data = value` gives a tensor of a module the numbers of a new array.
+
+    With the memory of another tensor, both would change from then on.
+    """
+    if name != "data" or not (state.is_leaf(owner.code) or state.is_leaf(owner.view)):
+        return False
+    module, variables = scope.run.module, scope.values.values()
+    others = [*module.parameters(), *module.buffers(), *(x.real for x in _tensors_of(variables))]
+    same = (owner.real.shape, owner.real.dtype) == (value.real.shape, value.real.dtype)
+    return same and not any(memory.shares(value.real, x) for x in others)
+
+
+def _tensors_of(values: Iterable[Value]) -> list[Tensor]:
+    return [x for value in values for x in tensors_in(value)]
 
 
 def _set_on_module(
@@ -189,6 +216,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if isinstance(owner, Tensor):
         inplace.set_item(owner, key, value, scope, node)
         return
+    axis_of(owner, key, scope, node)
     if isinstance(owner, Size) and isinstance(value, Size | Folded):
         owner.real[real_of(key)] = value.real  # an array of numpy
         scope.emit(ast.Assign([_place(owner, key)], arrays.in_numpy(code_of(value))))

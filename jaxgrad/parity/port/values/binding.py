@@ -54,6 +54,9 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     target = scope.assign(local, code)
     scope.run.used |= _module_paths(value)  # they have a place in the params, even without a tensor
     if isinstance(value, Items | Fields) and value.code is None:
+        for tensor in tensors_in(value):
+            if state.is_leaf(tensor.code):
+                tensor.view = tensor.code  # a change in place is a change of the params
         value.code = target  # the same object, because other names see what is appended to it
         return value
     bound = copy.copy(value)

@@ -137,6 +137,15 @@ class Packed(Value):
 
 
 @dataclasses.dataclass(eq=False)
+class Span(Value):
+    """A slice of a fixed length that begins at a tensor; `real` is a slice of Python's."""
+
+    start: Value = dataclasses.field(default_factory=lambda: Folded(0))
+    length: Value = dataclasses.field(default_factory=lambda: Folded(0))
+    end: str = ""  # as the torch program writes it
+
+
+@dataclasses.dataclass(eq=False)
 class Method(Value):
     """A Python function (`real`) bound to the value that it was read from."""
 
@@ -227,4 +236,4 @@ def is_dynamic(value: Value) -> bool:
         return is_dynamic(value.owner)
     if isinstance(value, Folded):
         return value.code is not None  # `x.dtype`
-    return isinstance(value, Tensor | Size | Module | Closure | Packed)
+    return isinstance(value, Tensor | Size | Module | Closure | Packed | Span)

@@ -77,6 +77,7 @@ class Run:
     size_tests: SizeTests = dataclasses.field(default_factory=SizeTests)
     # the loops whose number of iterations is computed from a size -> these numbers
     loops: dict[Loop, set[int]] = dataclasses.field(default_factory=dict)
+    unrollings: int = 0  # the loops that were unrolled
     warm: bool = False  # whether the module was run once before
     early: bool = False  # whether the statements after an early return are the other arm
     numbered: bool = False  # whether a module of a list is never reached by a loop's counter
@@ -126,6 +127,7 @@ class Scope:
     indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
     turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
+    changes: bool = False  # whether the method changes variables, if the port has classes
     stores: list[Store] = dataclasses.field(default_factory=list)  # of new buffers, so far
     shown: int = 0  # the last source line whose comments were kept
     folded: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # numbers it is given

@@ -39,6 +39,7 @@ def note(statement: ast.Assign, scope: Scope, node: ast.AST) -> None:
         PortError: The params are those of a module that the function gets as an argument.
     """
     if scope.run.classes is not None:
+        scope.changes = True
         return
     on_statement(statement).update = UpdateBuffer()
     for owner in syntax.updated(statement):

@@ -24,6 +24,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Method,
     Object,
     Size,
+    Span,
     Tensor,
     TensorMethod,
     Value,
@@ -121,6 +122,8 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])
+    if isinstance(value, Span):
+        raise PortError("a slice that begins at a tensor; slice a tensor with it")
     return _code_of_folded(value) if isinstance(value, Folded) else syntax.literal(value.real)
 
 

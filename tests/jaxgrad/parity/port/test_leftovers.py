@@ -177,7 +177,7 @@ RETURNED = {
     a_buffer_through_its_data: 'p["mean"] = p["mean"] + 1',
     a_buffer_in_a_helper: 'p["mean"] = p["mean"] + lax.stop_gradient(y).sum(axis=0)',
     a_buffer_in_a_loop: 'p["zero"] = buffer',
-    a_parameter_that_is_not_trained: 'p["target"]["bias"] = old',
+    a_parameter_that_is_not_trained: 'p["target"] = lax.stop_gradient(target)',
     a_buffer_in_one_arm: (
         'p["zero"] = lax.cond(F.all(jnp.isfinite(y)), lambda: p["zero"] + 1, lambda: p["zero"])'
     ),
@@ -279,7 +279,7 @@ def a_trained_parameter(self, x):
 
 def the_data_of_a_parameter(self, x):
     y = self.fc(x)
-    self.target.weight.data = self.target.weight.data * 0.5
+    self.target.weight.data = self.fc.weight.data
     return y
 
 

@@ -21,14 +21,10 @@ def a_parameter_that_is_not_trained(p, x):
 
     x (N, 3) -> (N, 2), updated p.
     """
-    p = jax.tree.map(lambda x: x, p)
+    p = dict(p)
     y = F.linear(x, **p["fc"]) - F.linear(x, **p["target"])
-    old = p["target"]["weight"]
-    old = lax.stop_gradient(old * 0.9)
-    old = lax.stop_gradient(F.add(old, p["fc"]["weight"], alpha=0.1))
-    p["target"]["weight"] = old
-    old = p["target"]["bias"]
-    old = lax.stop_gradient(old * 0.9)
-    old = lax.stop_gradient(F.add(old, p["fc"]["bias"], alpha=0.1))
-    p["target"]["bias"] = old
+    target = jax.tree.map(
+        lambda target, fc: F.add(target * 0.9, fc, alpha=0.1), p["target"], p["fc"]
+    )
+    p["target"] = lax.stop_gradient(target)
     return y, p

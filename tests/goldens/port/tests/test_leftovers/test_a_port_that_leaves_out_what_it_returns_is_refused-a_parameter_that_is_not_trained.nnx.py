@@ -4,6 +4,7 @@ Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.
 """
 
+import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import lax
@@ -29,12 +30,8 @@ class Kind(nnx.Module):
 
     def a_parameter_that_is_not_trained(self, x):
         y = self.fc(x) - self.target(x)
-        old = self.target.weight[...]
-        old = lax.stop_gradient(old * 0.9)
-        old = lax.stop_gradient(F.add(old, self.fc.weight[...], alpha=0.1))
-        self.target.weight[...] = old
-        old = self.target.bias[...]
-        old = lax.stop_gradient(old * 0.9)
-        old = lax.stop_gradient(F.add(old, self.fc.bias[...], alpha=0.1))
-        self.target.bias[...] = old
+        target = nnx.state(self.target, nnx.Param)
+        fc = nnx.state(self.fc, nnx.Param)
+        target = jax.tree.map(lambda target, fc: F.add(target * 0.9, fc, alpha=0.1), target, fc)
+        nnx.update(self.target, lax.stop_gradient(target))
         return y

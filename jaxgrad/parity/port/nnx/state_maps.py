@@ -1,0 +1,114 @@
+"""Write a loop over the tensors of modules as one `jax.tree.map` over their states.
+
+The state of a module is that of its parameters, or of its buffers, or of both::
+
+    target = nnx.state(self.target, nnx.Param)
+    online = nnx.state(self.online, nnx.Param)
+    target = jax.tree.map(lambda target, online: F.lerp(target, online, 0.1), target, online)
+    nnx.update(self.target, target)
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+from collections import Counter
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.finish.leaf_loops import (
+    LeafLoop,
+    names_of,
+    rewrite_leaf_loops,
+    without_gradient,
+)
+from jaxgrad.parity.port.nnx.modules import Modules
+from jaxgrad.parity.port.source import param_paths, syntax
+from jaxgrad.parity.port.source.written import Written
+
+
+def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Written]:
+    """Return the functions with maps over states in place of loops over tensors."""
+    exact = without_gradient(modules.root)
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef) and written.held:
+            write = functools.partial(_write, written, modules=modules)
+            rewrite_leaf_loops(written.node, write, exact)
+    return list(functions)
+
+
+def _write(written: Written, loop: LeafLoop, *, modules: Modules) -> list[ast.stmt] | None:
+    """Return the statements in the place of a loop, or None if it stays as it is."""
+    kinds = {_kind(module, loop, modules) for module in written.held}
+    kind = kinds.pop()
+    if kinds or kind is None or not loop.read:
+        return None
+    statements: list[ast.stmt] = []
+    for n in loop.read:
+        code = syntax.call("nnx.state", copy.deepcopy(loop.trees[n]), copy.deepcopy(kind))
+        statements.append(_assign(loop.labels[n], code))
+    given: list[ast.expr] = [syntax.name(loop.labels[n]) for n in loop.read]
+    name = syntax.unique("updated", names_of(written.node) | set(loop.labels))
+    before, new = loop.mapped(given, name)
+    statements += before
+    if isinstance(new, ast.Call):
+        statements.append(_assign(loop.labels[0], new))
+        new = syntax.name(loop.labels[0])
+    new = syntax.stopped(new) if loop.is_stopped else new
+    update = syntax.call("nnx.update", copy.deepcopy(loop.trees[0]), new)
+    return [*statements, ast.Expr(update)]
+
+
+def _assign(name: str, code: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], code)
+
+
+def _kind(path: str, loop: LeafLoop, modules: Modules) -> ast.expr | None:
+    """Return the filter of the variables that a loop changes, or None if there is none.
+
+    Args:
+        path: The path of the module whose method the function is.
+        loop: The loop.
+        modules: The modules of the port.
+    """
+    paths = [".".join(filter(None, [path, *map(str, param_paths.of(x).path)])) for x in loop.trees]
+    try:
+        trees = [modules.root.get_submodule(x) for x in paths]
+    except AttributeError:
+        return None
+    forms = [_form(x, modules) for x in paths]
+    counts = Counter(map(id, _tensors(modules.root).values()))
+    tied = any(counts[id(x)] > 1 for tree in trees for x in _tensors(tree).values())
+    own = [x for x in modules.constants if any(x.startswith(f"{y}.") for y in paths)]
+    if tied or own or any(x != forms[0] for x in forms):
+        return None
+    leaves = {".".join(map(str, x)) for x in loop.leaves}
+    if not leaves <= set(trees[0].state_dict()):
+        return None  # a buffer that is not persistent is a variable of another type
+    parameters = {name for name, _ in trees[0].named_parameters()}
+    buffers = {name for name, _ in trees[0].named_buffers()}
+    filters: list[ast.expr] = [syntax.dotted("nnx.Param"), syntax.dotted("nnx.BatchStat")]
+    if leaves == parameters:
+        return filters[0]
+    if leaves == buffers:
+        return filters[1]
+    return ast.Tuple(filters, ast.Load()) if leaves == parameters | buffers else None
+
+
+def _tensors(module: nn.Module) -> dict[str, torch.Tensor]:
+    named = module.named_parameters(remove_duplicate=False)
+    return {**dict(named), **dict(module.named_buffers(remove_duplicate=False))}
+
+
+def _form(path: str, modules: Modules) -> list[tuple[object, ...]]:
+    """Return what each part of a module is in torch and in flax, and the shapes of its tensors."""
+    root = modules.root.get_submodule(path)
+    found: list[tuple[object, ...]] = []
+    for name, module in root.named_modules():
+        whole = ".".join(filter(None, [path, name]))
+        kind = modules.kind(whole) if whole in modules.by_path else "part"
+        found.append((name, type(module), kind, whole in modules.sequences))
+    return [*found, *((name, x.shape, x.dtype) for name, x in _tensors(root).items())]

@@ -1,0 +1,1 @@
+# PortError: test_positions.py:0 `ptr = int(self.ptr)`: int() of a tensor: its value is not known when JAX traces; keep it as a tensor, or pass the number as an argument; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,0 +1,1 @@
+# PortError: test_positions.py:0 `return self.linear(x) * sum(scales[ptr : ptr + 1])`: a slice that begins at a tensor, beside another index; slice one axis alone; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

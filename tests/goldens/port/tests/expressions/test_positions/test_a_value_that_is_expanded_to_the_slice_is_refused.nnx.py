@@ -1,0 +1,1 @@
+# PortError: test_positions.py:0 `self.queue[:, ptr : ptr + 2] = 0.5`: a slice that begins at a tensor gets a value of another shape or dtype; expand the value to the slice; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

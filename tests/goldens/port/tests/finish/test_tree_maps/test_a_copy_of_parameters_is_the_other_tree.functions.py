@@ -1,0 +1,90 @@
+"""JAX port of Copied (finish/test_tree_maps.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+"""
+
+import jax
+from jax import lax
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def copied(p, x):
+    """The parameters and the buffers of the target are those of the other network.
+
+    Copied (finish/test_tree_maps.py:0): x (N, 4) -> (N, 3), updated p.
+    """
+    p = copied_update(p)
+    return (mlp(p["online"], x) + mlp(p["target"], x)) ** 2, p
+
+
+def copied_update(p):
+    """Copied.update (finish/test_tree_maps.py:0): returns updated p."""
+    return update(p)
+
+
+def update(p):
+    """update (finish/test_tree_maps.py:0): returns updated p."""
+    p = dict(p)
+    p["target"] = lax.stop_gradient(p["online"])
+    return p
+
+
+def mlp(p, x):
+    """Copied.online and Copied.target (finish/test_tree_maps.py:0): x (N, 4) -> (N, 3)."""
+    x = F.linear(x, **p[0])
+    x = jax.nn.relu(x)
+    return F.linear(x, **p[2])
+
+# ---- the next port of this test ----
+"""JAX port of Copied (finish/test_tree_maps.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+"""
+
+import jax
+from jax import lax
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def copied(p, x):
+    """The parameters and the buffers of the target are those of the other network.
+
+    Copied (finish/test_tree_maps.py:0): x (N, 4) -> (N, 3), updated p.
+    """
+    p = copied_update(p)
+    return (mlp(p["online"], x) + mlp(p["target"], x)) ** 2, p
+
+
+def copied_update(p):
+    """Copied.update (finish/test_tree_maps.py:0): returns updated p."""
+    return update(p)
+
+
+def update(p):
+    """update (finish/test_tree_maps.py:0): returns updated p."""
+    p = dict(p)
+    p["target"] = lax.stop_gradient(p["online"])
+    return p
+
+
+def mlp(p, x):
+    """Copied.online and Copied.target (finish/test_tree_maps.py:0): x (N, 4) -> (N, 3)."""
+    x = F.linear(x, **p[0])
+    x = jax.nn.relu(x)
+    return F.linear(x, **p[2])
