@@ -750,8 +750,9 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     """
     search = Search(evidence, draw)
     starts = search.starts
-    terms = search.without_terms(origins(frozenset())[:limit])
-    for trial in search.in_time(itertools.islice(terms, _TERMS)):
+    terms = itertools.islice(search.without_terms(origins(frozenset())[:limit]), _TERMS)
+    updates = filter(None, [trials.before_updates(search.run)])
+    for trial in search.in_time(itertools.chain(updates, terms)):
         tested = search.tested(trial)
         if tested is not None and tested.complete:
             yield _guess(search, [tested])

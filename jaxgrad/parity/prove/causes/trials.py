@@ -249,6 +249,52 @@ def without_term(run: TorchRun, i: int, kept: int, term: int, key: Key | None) -
     return Trial(i, text, changes, tested="leaving it out in torch", key=key)
 
 
+def before_updates(run: TorchRun) -> Trial | None:
+    """Return the trial in which calls read weights as they were before torch changed them.
+
+    The forward pass changes the weights in place, as a target network that follows another one, and
+    reads them later in the same call.
+    """
+    first: dict[int, Value] = {}  # the call that first changes a weight, by the tensor's id
+    readers: dict[int, list[Tensor]] = {}  # the changed weights that a later call reads
+    shown = -1
+    for i, value in enumerate(run.values):
+        if value.call is None:
+            continue
+        _, args, kwargs = value.call
+        if in_place(value) and isinstance(args[0], Tensor) and value.weights:
+            first.setdefault(id(args[0]), value)
+        elif value.call_number not in readers:
+            read = [x for x in (*args, *kwargs.values()) if id(x) in first]
+            if read:
+                readers[value.call_number] = read
+                shown = i if shown < 0 else shown
+    if not readers:
+        return None
+    kept: dict[int, Tensor] = {}  # the weights before their change, in the run that is going on
+
+    def keep(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        kept[id(args[0])] = args[0].detach().clone()
+        return func(*args, **kwargs)
+
+    def read_old(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        named = {name: kept.get(id(x), x) for name, x in kwargs.items()}
+        return func(*(kept.get(id(x), x) for x in args), **named)
+
+    used = {id(x) for read in readers.values() for x in read}
+    names = [first[key].weights[0] for key in first if key in used]
+    which = names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+    it = "them" if len(names) > 1 else "it"
+    text = Told(
+        f"JAX reads {which} before the forward pass changes {it}, torch reads {it} after that",
+        f"torch reads {which} after the forward pass changes {it}, JAX reads {it} before that",
+    )
+    keeping = (Change(first[key].call_number, keep) for key in used)
+    reading = (Change(number, read_old) for number in readers)
+    tested = "rerunning torch with the values before"
+    return Trial(shown, text, (*keeping, *reading), tested=tested)
+
+
 def averages(run: TorchRun, i: int, numbers: Numbers) -> Iterator[Trial]:
     """Yield the trials in which a weighted average has other weights, if a value is an average.
 

@@ -752,3 +752,51 @@ def test_a_queue_that_gets_another_value_is_named():
     assert finding.op == "setitem" and finding.cause.startswith(
         "JAX's setitem reads the result of tanh, torch's reads the result of sin (rerunning torch "
     ), finding.cause
+
+
+class Following(nn.Module):
+    """A target network that follows another one in the forward pass, before it is used."""
+
+    def __init__(self, step: Callable[[Any, Any], Any]):
+        super().__init__()
+        self.step = step
+        self.net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        self.target = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        self.target.requires_grad_(False)
+
+    def forward(self, x):
+        with torch.no_grad():
+            for own, other in zip(self.target.parameters(), self.net.parameters(), strict=True):
+                self.step(own, other)
+        return (self.net(x) - self.target(x)).square().sum()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [lambda own, other: own.mul_(0.9).add_(other, alpha=0.1), lambda own, x: own.lerp_(x, 0.1)],
+    ids=["mul_ and add_", "lerp_"],
+)
+def test_weights_that_are_read_before_their_update_are_named(step):
+    """All calls of the target network read the new weights in torch, and the old ones in JAX."""
+
+    def net(p: Any, name: str, x: Any) -> Any:
+        return linear(p, f"{name}.2", jnp.tanh(linear(p, f"{name}.0", x)))
+
+    def port(p: Any, x: Any, right: bool = False) -> Any:
+        names = [name.removeprefix("net.") for name in p if name.startswith("net.")]
+        new = {f"target.{n}": 0.9 * p[f"target.{n}"] + 0.1 * p[f"net.{n}"] for n in names}
+        new = jax.lax.stop_gradient(new)
+        target = net(jax.lax.stop_gradient(p | new if right else p), "target", x)
+        return ((net(p, "net", x) - target) ** 2).sum(), new
+
+    torch.manual_seed(0)
+    module = Following(step)
+    arguments: Any = dict(params=arrays(module), inputs=(draw(4, 3),), has_state=True)
+    prove(module, functools.partial(port, right=True), **arguments).check()
+    finding = prove(module, port, **arguments).first
+    assert finding is not None and finding.tested, finding
+    assert finding.torch == "target.0" and finding.op == "linear"
+    assert finding.cause.startswith(
+        "JAX reads target.0.weight and 3 more before the forward pass changes them, torch reads "
+        "them after that (rerunning torch with the values before reproduces JAX's outputs"
+    ), finding.cause
