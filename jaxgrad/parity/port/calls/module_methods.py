@@ -70,7 +70,9 @@ def _state_dict(owner: Module, scope: Scope, node: ast.AST) -> Fields:
     fields: dict[Any, Value] = {}
     for path, tensor in owner.real.state_dict(keep_vars=True).items():
         if not isinstance(tensor, torch.Tensor):
-            raise scope.refuse(f"state_dict() has {path!r}, which is not a tensor", node)
+            raise scope.refuse(
+                f"state_dict() has {path!r}, which is not a tensor; read the tensors by name", node
+            )
         value = _reach(owner, path, scope, node)
         if tensor.requires_grad:
             value = scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)

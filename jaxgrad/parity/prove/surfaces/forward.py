@@ -321,11 +321,13 @@ def _lacking_call(evidence: Evidence, draw: int, guess: Guess) -> Key | None:
     It is known if the call is the last one of a function of torch's code: whatever reads the
     result is in another function.
     """
+    if not guess.write.removed:
+        return None
     run, alignment = evidence.run_with_values(draw), evidence.alignments[draw]
     value = run.values[guess.value]
     own = [k for k in value.inputs if k != guess.value and run.values[k].shape == value.shape]
     readers = [v.line for v in run.values if guess.value in v.inputs and v is not value]
-    if not guess.write.removed or len(own) != 1 or not alignment.candidates[own[0]]:
+    if len(own) != 1 or not alignment.candidates[own[0]]:
         return None
     function = lines_of_function(evidence, value.line)
     if run.values[own[0]].line not in function or not readers or function & {*readers}:

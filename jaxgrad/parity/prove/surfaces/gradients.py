@@ -40,10 +40,11 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         text = (
             f"{differing(len(wrong), len(judged), 'gradient')}: {_listed([j.name for j in wrong])}"
         )
-        if all(j.name.startswith("input ") for j in wrong) and len(wrong) < len(judged):
-            text += "; the gradients of all parameters agree"
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
+        parameters = {j.name for j in judged if not j.name.startswith("input ")}
+        if parameters and parameters.isdisjoint(j.name for j in wrong):
+            text += "; the gradients of all parameters agree"
         names = {j.name for j in wrong}
         causes = [x for x in ((why, *why.rest) if why is not None else ()) if x.fixed & names]
         findings = tuple(_finding(evidence, draw, wrong, cause) for cause in causes or [None])
