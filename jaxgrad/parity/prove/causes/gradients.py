@@ -189,6 +189,7 @@ def _missing_stops(case: Case) -> Explanation | None:
     kept, fixed = case.best([*_by_line(case, case.uses), *singles], 0.0)
     if not kept:
         return None
+    kept = _all_uses(case, kept, fixed)
     closed = [gate for group in kept for gate in group]
     first = closed[0]  # of the group that repairs most gradients
     whole = _origin(case, closed)
@@ -220,6 +221,31 @@ def _missing_stops(case: Case) -> Explanation | None:
         closed=_in_one_line(case, kept),
         origin=origins[0] if len(origins) == 1 else None,
     )
+
+
+def _all_uses(
+    case: Case, groups: Sequence[Sequence[Gate]], fixed: frozenset[str]
+) -> list[Sequence[Gate]]:
+    """Add the other uses of a value that torch computes under `no_grad`, if one line makes it.
+
+    No gradient flows through any of them in torch. In JAX, one that flows through a use that stays
+    open may be zero up to rounding, which an optimizer does not take for none.
+    """
+    operands, without = case.evidence.flow.operands, _keys_under_no_grad(case)
+    read = [{*operands[gate.path][gate.operand]} for group in groups for gate in group]
+    values = {key for keys in read for key in keys & without}
+    given = {gate for group in groups for gate in group}
+    rest = [g for g in case.uses if {*operands[g.path][g.operand]} & values and g not in given]
+    if not rest or _origin(case, [*given, *rest]) is None:
+        return [*groups]  # no one line makes what they read
+    settings = dict.fromkeys((*given, *rest), 0.0)
+    seconds = case.compiling if case.gated.compiles(settings) else 0.0
+    if not case.evidence.may_search(seconds=seconds):
+        return [*groups]
+    after = case.differing(case.rerun(settings), case.run)
+    if after - (case.wrong - fixed) or not case.holds(fixed, settings):
+        return [*groups]
+    return [*groups, rest]
 
 
 def _origin(case: Case, uses: Sequence[Gate]) -> flow.Origin | None:
@@ -258,10 +284,15 @@ def _in_one_line(case: Case, groups: Sequence[Sequence[Gate]]) -> tuple[Gate, ..
 
 def _is_under_no_grad(case: Case, closed: Sequence[Gate]) -> bool:
     """Whether torch computes all values under `no_grad` that some uses in JAX read."""
-    alignment, run = case.evidence.alignments[case.draw], case.run
-    found = {alignment.spots[k].key for i in under_no_grad(run) for k in alignment.candidates[i]}
-    operands = case.evidence.flow.operands
+    found, operands = _keys_under_no_grad(case), case.evidence.flow.operands
     return all(found & {*operands[gate.path][gate.operand]} for gate in closed)
+
+
+def _keys_under_no_grad(case: Case) -> set[Key]:
+    """Return the JAX values that torch computes under `no_grad`."""
+    alignment = case.evidence.alignments[case.draw]
+    numbers = under_no_grad(case.run)
+    return {alignment.spots[k].key for i in numbers for k in alignment.candidates[i]}
 
 
 def _by_line(case: Case, gates: Sequence[Gate]) -> list[tuple[Gate, ...]]:

@@ -63,9 +63,9 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
     findings += _trained_buffers(evidence, has_optimizer)
     if evidence.failed_output_draw is None:  # otherwise they differ because of the missing weight
         findings += [_missing(evidence, name) for name in missing]
-    notes = ()
+    notes = () if has_optimizer else _zeros(evidence)
     if missing:
-        notes = (f"no JAX leaf holds {', '.join(missing[:4])}, which torch trains",)
+        notes = (f"no JAX leaf holds {', '.join(missing[:4])}, which torch trains", *notes)
     text = counted(len(flags), "parameter")
     without_gradient = sum(run.grads[name] is None for name in flags)
     if without_gradient:
@@ -77,6 +77,35 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
         return Judgement(Surface("structure", "pass", text), notes)
     text = f"{counted(len(findings), 'difference')} in {text}"
     return Judgement(Surface("structure", "fail", text, findings=tuple(findings)), notes)
+
+
+def _zeros(evidence: Evidence) -> tuple[str, ...]:
+    """Return notes on the parameters whose gradient is zero in one framework and None in the other.
+
+    Without weight decay and momentum they train alike.
+    """
+    port, found = evidence.port, {"torch": [], "JAX": []}
+    for name, gradient in evidence.runs[0].grads.items():
+        leaves = port.weights.leaves_of(name)
+        reached = any(port.reachable[i] for i in leaves)
+        selected = evidence.trained is None or any(evidence.trained[i] for i in leaves)
+        if not (leaves and selected and evidence.torch_side.flags.get(name)):
+            continue
+        if gradient is None and reached and _is_zero(evidence, name):
+            found["JAX"].append(name)
+        elif gradient is not None and not reached and not np.any(gradient):
+            found["torch"].append(name)
+    return tuple(
+        f"the gradient of {', '.join(names[:3])}{_more(names)} is 0 in {has} and None in {lacks}: "
+        "with weight decay or momentum an optimizer changes it in one program only; give "
+        "optimizer= to compare this"
+        for (has, names), lacks in zip(found.items(), ("JAX", "torch"), strict=True)
+        if names
+    )
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - 3} more" if len(names) > 3 else ""
 
 
 def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None) -> Judgement:

@@ -583,9 +583,42 @@ def test_each_of_two_missing_stops_stands_at_the_divergence_that_it_explains():
     assert first is not None and first.tested and first.op == "detach", str(report)
     assert first.jax == f"test_gradients.py:{line + 2} (mul)"
     assert first.cause.endswith(f"add a stop_gradient at test_gradients.py:{line + 2} (mul)")
-    found = [x for x in report.surfaces["gradients"].findings if "critic" in x.source]
-    assert [x.jax.partition(", ")[2] for x in found] == [f"test_gradients.py:{line + 3} (sub)"]
-    assert all(x.edit is not None and not x.edit.complete for x in (first, *found)), str(report)
+    (other,) = (x for x in report.surfaces["gradients"].findings if "no_grad" in x.cause)
+    assert other.jax.partition(", ")[2] == f"test_gradients.py:{line + 3} (sub)"
+    edits = [x.edit for x in (first, other) if x.edit is not None and not x.edit.complete]
+    assert [x.new.strip() for x in edits] == [
+        'actor = -(linear(p, "pi", inputs[0]) * lax.stop_gradient(advantage)).mean()',
+        "critic = ((value - lax.stop_gradient(target)) ** 2).mean()",
+    ]
+
+
+def test_a_value_under_no_grad_is_stopped_as_a_whole():
+    """The gradient through the logarithm is zero up to rounding; it must not be left to flow."""
+
+    class Distilled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.student, self.teacher = nn.Linear(3, 4), nn.Linear(3, 4)
+
+        def forward(self, x):
+            with torch.no_grad():
+                soft = self.teacher(x).softmax(1)
+            return functional.kl_div(self.student(x).log_softmax(1), soft, reduction="batchmean")
+
+    def port(p: Any, x: Any) -> Any:
+        soft = jax.nn.softmax(linear(p, "teacher", x))
+        logq = jax.nn.log_softmax(linear(p, "student", x))
+        return (soft * (jnp.log(soft) - logq)).sum(1).mean()
+
+    torch.manual_seed(0)
+    module = Distilled()
+    report = prove(module, port, arrays(module), (draw(5, 3),))
+    first = report.first
+    assert first is not None and first.tested and first.edit is not None and first.edit.complete
+    assert first.edit.new.strip() == (
+        'soft = lax.stop_gradient(jax.nn.softmax(linear(p, "teacher", x)))'
+    )
+    assert "all parameters agree" not in report.surfaces["gradients"].text
 
 
 def test_torchs_place_of_a_value_under_no_grad_is_its_own_line():

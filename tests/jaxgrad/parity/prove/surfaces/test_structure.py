@@ -489,3 +489,32 @@ def test_a_tested_cause_is_named_in_the_findings_that_it_explains(confirmed):
     assert (second.cause, second.tested) == ("tested", confirmed)
     assert (frozen.cause, frozen.tested) == ("own", False)
     assert explained(judgement, evidence, None) == judgement
+
+
+class Idle(nn.Module):
+    """A parameter without a gradient, or with a gradient of zeros."""
+
+    def __init__(self, reads: bool):
+        super().__init__()
+        self.layer, self.idle = nn.Linear(3, 1), nn.Parameter(torch.ones(2))
+        self.reads = reads
+
+    def forward(self, x):
+        return self.layer(x) + (0 * self.idle.sum() if self.reads else 0)
+
+
+@pytest.mark.parametrize("torchs", [True, False])
+@pytest.mark.parametrize("jaxs", [True, False])
+def test_a_gradient_of_zeros_on_one_side_is_noted(torchs, jaxs):
+    """It is no difference without weight decay; with an optimizer, the updates tell."""
+
+    def port(p: Any, x: Any) -> Any:
+        y = x @ p["layer.weight"].T + p["layer.bias"]
+        return y + (0 * p["idle"].sum() if jaxs else 0)
+
+    torch.manual_seed(0)
+    module = Idle(torchs)
+    report = prove(module, port, arrays(module), (draw(4, 3),)).check()
+    has, lacks = ("torch", "JAX") if torchs else ("JAX", "torch")
+    text = f"the gradient of idle is 0 in {has} and None in {lacks}: with weight decay or momentum"
+    assert any(note.startswith(text) for note in report.notes) == (torchs != jaxs), report.notes
