@@ -20,6 +20,7 @@ from collections.abc import (
 from typing import Any, NamedTuple
 
 import numpy as np
+from jax.extend import core as jex_core
 
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
@@ -61,6 +62,7 @@ _NUMBERS = 32
 _LOST = 64
 # Calls after which the same elements may be in another order.
 _MOVES = MOVES | set(GATES) | {"repeat_interleave"}
+_HIDDEN = 4  # values behind one that JAX has
 _TERMS = 4  # sums that are computed without a term
 _ALTERNATIVES = 3  # mistakes that explain the same difference
 _ROUNDING = 1e-14  # relative to the scale
@@ -255,6 +257,43 @@ class Search:
             for child in flow.children.get(key, ())
         )
 
+    def _is_scaled(self, value: np.ndarray, trial: Trial) -> bool:
+        """Whether JAX makes a value by the call that a trial leaves out, with its number.
+
+        The value equals torch's operand by chance: another factor is wrong by the inverse number.
+        """
+        call = self.run.values[trial.changed].call
+        numbers = [] if call is None else [x for x in call[1] if isinstance(x, int | float)]
+        if not numbers:
+            return False
+        rows = np.flatnonzero(print_distance(value, self.every_print[self.draw]) < SAME)
+        keys = {self.spots[k].key for k in rows}
+        equations = self.evidence.port.program.equations
+        made = [equations[path] for path, _ in keys if path in equations]
+        factors = {
+            float(v.val)
+            for eqn in made
+            if eqn.primitive.name in ("mul", "div")
+            for v in eqn.invars
+            if isinstance(v, jex_core.Literal) and np.ndim(v.val) == 0
+        }
+        return bool(factors & {*map(float, numbers)})
+
+    def hidden(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the mistakes in calls before `starts` whose results JAX lacks, nearest first.
+
+        The value after such a call may equal one of JAX by chance.
+        """
+        before: list[int] = []
+        todo = list(starts)
+        while todo and len(before) < _HIDDEN:
+            for k in self.run.values[todo.pop(0)].inputs:
+                if k not in (*before, *starts):
+                    todo.append(k)
+                    before += [] if self.visible(k) else [k]
+        for k in before:
+            yield from self.visible_trials(k)
+
     def multiple(self, i: int) -> Trial | None:
         """Return the trial that scales a value, if JAX has a multiple of it."""
         value = self.run.values[i]
@@ -429,8 +468,10 @@ class Search:
         if rerun is None:
             return None
         rest = self._remaining(rerun, trial.changes, trial)
-        if trial.write.removed and self._is_kept(rerun.values[trial.changed].print):
-            return None  # the call is not missing
+        if trial.write.removed:
+            printed = rerun.values[trial.changed].print
+            if self._is_kept(printed) or self._is_scaled(printed, trial):
+                return None  # the call is not missing
         if trial.general == MULTIPLE and not self._visible(rerun.values[trial.value], self.draw):
             return None  # no value of JAX is this multiple, whatever the outputs are
         if rest is not None:
@@ -793,6 +834,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     shuffled: list[Trial] = []  # is filled while the results that are only transposed are tried
     transposed = _transposed(search.shuffled(starts), shuffled)
     swaps = search.exchanged(starts)
+    hidden = (trial._replace(whole=True) for trial in search.hidden(starts))
     first, then = map(search.all_trials, (starts, later))
     for trial in search.in_time(
         itertools.chain(
@@ -805,6 +847,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             tables,
             transposed,
             swaps,
+            hidden,
             first,
             shuffled,
             then,

@@ -1042,3 +1042,27 @@ def test_a_value_of_which_jax_has_the_negative_is_not_where_the_programs_differ(
 
     assert report.verdict == ("pass" if right else "fail"), report
     assert right or (report.first is not None and report.first.op == "gather"), report
+
+
+@pytest.mark.parametrize(
+    ("torch_function", "jax_function", "cause"),
+    [
+        (
+            lambda x: x.square().mean(-1).sum() / 6 + torch.tanh(x).sum(),
+            lambda x: (x**2).sum(-1).sum() / 6 + jnp.tanh(x).sum(),
+            "the reduction is sum, torch uses mean",
+        ),
+        (
+            lambda x: 2.0 * x.sin().sum() + torch.tanh(x).sum(),
+            lambda x: 2.0 * (0.5 * jnp.sin(x)).sum() + jnp.tanh(x).sum(),
+            None,
+        ),
+    ],
+    ids=["a sum for a mean", "a half"],
+)
+def test_a_call_that_jax_makes_is_not_missing(torch_function, jax_function, cause):
+    """A wrong factor, whose inverse follows, gives torch's operand of the call by chance."""
+    first = proved(torch_function, jax_function).first
+    assert first is not None and " is missing" not in first.cause, first
+    if cause is not None:
+        assert first.tested and told(first) == cause, first
