@@ -12,7 +12,7 @@ from typing import Any
 import jaxgrad
 from jaxgrad.parity import files
 from jaxgrad.parity.port.proof import verifying
-from jaxgrad.parity.prove.command import UsageError, functions_of, named
+from jaxgrad.parity.prove.command import UsageError, called, functions_of, named
 from jaxgrad.parity.prove.report import Report
 
 
@@ -160,12 +160,12 @@ def _built(
 ) -> tuple[Any, Any]:
     """Return the module and its inputs."""
     file, _, name = target.partition("::")
-    made = named(functions, file, name)()
+    made = called(functions, file, name)
     if isinstance(made, Mapping):
         made = made.get("module"), made.get("inputs")
     if inputs is not None:
         module = made[0] if isinstance(made, tuple) else made
-        return module, named(functions, file, inputs)()
+        return module, called(functions, file, inputs)
     if not isinstance(made, tuple) or len(made) != 2 or made[1] is None:
         raise UsageError(
             f"{target} returns {type(made).__name__}; return (module, inputs), or pass "
@@ -180,8 +180,8 @@ def _training_step(
     """Return the arguments of `port` for the training step, by name."""
     names = {key: getattr(options, key) for key in ("optimizer", "loss", "targets", "scheduler")}
     step = {key: named(functions, file, name) for key, name in names.items() if name is not None}
-    if "targets" in step:
-        step["targets"] = step["targets"]()
+    if names["targets"] is not None:
+        step["targets"] = called(functions, file, names["targets"])
     given = {key: getattr(options, key) for key in ("clip", "total")}
     return step | {key: value for key, value in given.items() if value is not None}
 

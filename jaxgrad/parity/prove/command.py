@@ -126,6 +126,21 @@ def run(
     return dataclasses.replace(result, name=f"{pair.name}  {result.name}".rstrip())
 
 
+def called(functions: Mapping[str, Callable[..., Any]], file: str, name: str) -> Any:
+    """Return what one of the functions of a user's file returns.
+
+    Raises:
+        UsageError: The file has no such function, or it raised an exception.
+    """
+    function = named(functions, file, name)
+    try:
+        return function()
+    except (Exception, SystemExit) as error:
+        if _no_torch(error):
+            raise
+        raise UsageError(f"{name}() raised {_described(error)}") from error
+
+
 def _imported(path: pathlib.Path) -> ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:

@@ -100,8 +100,8 @@ def _compared(step: StepProof) -> str:
         count = _compare_optimizers(step)
     given = f", and OPTIMIZER the same {count} steps with given gradients" if count else ""
     return (
-        f"the file was edited, but train_step makes the same {STEPS} steps as the one that was "
-        f"proved{given}"
+        f"the file was edited, but with its model train_step makes the same {STEPS} steps as the "
+        f"one that was proved{given}; the other modes compare the model"
     )
 
 

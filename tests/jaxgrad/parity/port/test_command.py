@@ -194,6 +194,25 @@ def test_a_missing_file_has_the_advice_of_this_command(tmp_path, capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [("broken", []), ("module", ["--inputs", "broken"])],
+    ids=["the module", "its inputs"],
+)
+def test_an_exception_of_the_users_function_is_a_usage_error(tmp_path, capsys, target, options):
+    """The message names the function, the exception and its line, without a traceback."""
+    file = tmp_path / "models.py"
+    file.write_text(
+        "from torch import nn\n\ndef module():\n    return nn.Linear(2, 2)\n\n"
+        "def broken():\n    raise ValueError('no data here')\n"
+    )
+    arguments = ["port", f"{file}::{target}", "-o", str(tmp_path / "port.py"), *options]
+    assert main(arguments) == 2
+    printed = capsys.readouterr().err
+    assert "broken() raised ValueError at models.py:7: no data here" in printed
+    assert "Traceback" not in printed
+
+
 def test_a_port_is_not_written_to_a_missing_folder(tmp_path):
     """The method says what the command line says."""
     ported = jaxgrad.port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),), prove=False)
