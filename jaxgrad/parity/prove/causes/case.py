@@ -281,11 +281,12 @@ class Case:
         return best
 
     def best(
-        self, groups: Sequence[Sequence[Gate]], number: float
+        self, groups: Sequence[Sequence[Gate]], number: float, *, enough: bool = False
     ) -> tuple[list[Sequence[Gate]], frozenset[str]]:
         """Return the fewest groups of gates that repair most gradients, and what they repair.
 
-        A group is kept only if it repairs a gradient and breaks none, on every draw.
+        A group is kept only if it repairs a gradient and breaks none, on every draw. If the first
+        one that repairs all is `enough`, no other is tried.
         """
         kept: list[Sequence[Gate]] = []
         left = self.wrong
@@ -296,6 +297,8 @@ class Case:
             if self.evidence.may_search(seconds=seconds):
                 after = self.differing(self.rerun(settings), self.run)
                 trials += [(group, after)] if after < self.wrong else []
+                if enough and not after and self.holds(self.wrong, settings):
+                    return [group], self.wrong
         for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):
             settings = dict.fromkeys(group, number)
             if left - after and not self.holds(self.wrong - after, settings):

@@ -186,7 +186,9 @@ def _torch_lines(case: Case, stops: Sequence[Gate]) -> tuple[str, ...]:
 def _missing_stops(case: Case) -> Explanation | None:
     """Close uses of the wrong leaves, and of values that torch detaches."""
     singles = [(gate,) for gate in case.uses]
-    kept, fixed = case.best([*_by_line(case, case.uses), *singles], 0.0)
+    kept, fixed = case.best(_under_no_grad(case), 0.0, enough=True)
+    if fixed != case.wrong:
+        kept, fixed = case.best([*_by_line(case, case.uses), *singles], 0.0)
     if not kept:
         return None
     kept = _all_uses(case, kept, fixed)
@@ -221,6 +223,18 @@ def _missing_stops(case: Case) -> Explanation | None:
         closed=_in_one_line(case, kept),
         origin=origins[0] if len(origins) == 1 else None,
     )
+
+
+def _under_no_grad(case: Case) -> list[list[Gate]]:
+    """Return the uses of each value that torch computes under `no_grad`, the last value first.
+
+    They are in one place: one use, or those of a value that one line makes.
+    """
+    flow_, groups = case.evidence.flow, []
+    for key in sorted(_keys_under_no_grad(case), key=lambda key: -flow_.order.get(key, -1)):
+        uses = [g for g in case.uses if key in flow_.operands[g.path][g.operand]]
+        groups += [uses] if len(uses) == 1 or (uses and _origin(case, uses)) else []
+    return groups
 
 
 def _all_uses(
