@@ -7,17 +7,21 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeVar
 
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value, is_dynamic, renamed
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 
-def computed_once(value: Value, scope: Scope, name: str = "parts") -> Value:
+AnyValue = TypeVar("AnyValue", bound=Value)
+
+
+def computed_once(value: AnyValue, scope: Scope, name: str = "parts") -> AnyValue:
     """Return a container that is computed once, however many of its elements are read."""
     if not is_computed(value) or (scope.plain and not tensors_in(value)):
         return value
-    return renamed(value, scope.once(code_of(value), name))
+    return renamed(value, scope.once(code_of(value), name))  # pyright: ignore[reportReturnType]
 
 
 def is_computed(value: Value) -> bool:
