@@ -10,6 +10,7 @@ from jaxgrad.parity.port.functions import borrowed
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import kept, stop_all
+from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
     Folded,
@@ -49,6 +50,8 @@ def call_method(
         value = owner.at(key)
         del owner.fields[key]
         return value
+    if name in ("items", "values", "copy"):
+        owner = computed_once(owner, scope)
     if name in ("items", "values", "keys"):
         pairs = [(Folded(k), owner.at(k)) for k in owner.fields]
         if name == "items":

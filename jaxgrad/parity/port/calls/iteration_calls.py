@@ -39,7 +39,7 @@ def _sum(site: CallSite) -> Value:
         code = syntax.call("sum", *map(code_of, site.args))
         return Tensor(real, code) if isinstance(real, torch.Tensor) else Size(real, code)
     total = site.args[1] if len(site.args) > 1 else None
-    for value in values:
+    for value in indexing.iterate(whole, site.scope, site.node):
         total = value if total is None else _plus(total, value)
     assert total is not None
     return total
@@ -58,13 +58,15 @@ def _container(kind: type) -> Special:
         value = site.args[0]
         items = indexing.elements(value, site.scope, site.node)
         is_alias = isinstance(value, Items) and value.real is list and kind is tuple
+        if isinstance(value, Items) and isinstance(value.code, ast.ListComp) and kind is list:
+            return value  # a list that nothing else has
         if is_counted(value, site.scope) or (is_alias and isinstance(value.code, ast.Name)):
             return Items(kind, syntax.call(kind.__name__, code_of(value)), list(items), True)
         if isinstance(value, Items) and value.code is not None and kind is tuple:
             new = copy.copy(value)
             new.real = kind
             return new
-        return Items(kind, None, list(items))
+        return Items(kind, None, indexing.iterate(value, site.scope, site.node))
 
     return make
 

@@ -11,8 +11,10 @@ import torch
 
 from jaxgrad.parity.port.expressions import conditions, operators
 from jaxgrad.parity.port.expressions.displays import joined
+from jaxgrad.parity.port.functions.closures import once
 from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.kinds_of_values import (
     Folded,
     Items,
@@ -40,7 +42,7 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
     if isinstance(left, Items) or isinstance(right, Items):
         if isinstance(real_of(left), set) and not (is_dynamic(left) or is_dynamic(right)):
             return Folded(compute(real_of(left), real_of(right)))
-        return _items_binary(op, compute, left, right)
+        return _items_binary(op, compute, left, right, scope)
     real = compute(real_of(left), real_of(right))
     is_size = isinstance(left, Size) or isinstance(right, Size)
     same = _unchanged(op, left, right) if is_size or scope.plain else None
@@ -69,7 +71,7 @@ def _unchanged(op: ast.operator, left: Value, right: Value) -> Value | None:
 
 
 def _items_binary(
-    op: ast.operator, compute: Callable[..., Any], left: Value, right: Value
+    op: ast.operator, compute: Callable[..., Any], left: Value, right: Value, scope: Scope
 ) -> Value:
     sides = [
         x if isinstance(x, Items) else Items(type(x.real), None, [Folded(y) for y in x.real])
@@ -80,13 +82,22 @@ def _items_binary(
     if isinstance(one, Items) and isinstance(other, Items):
         if one.real is tuple or one.counted or other.counted:
             return joined(one.real, one, other)
-        return Items(one.real, None, [x.at(n) for x in (one, other) for n in range(len(x.items))])
+        parts = [computed_once(x, scope) for x in (one, other)]
+        return Items(one.real, None, [y for x in parts for y in _elements(x)])
     items = one if isinstance(one, Items) else other
     assert isinstance(items, Items)
     number = real_of(other if items is one else one)
     again = compute(list(range(len(items.items))), number)
     counted = items.counted or isinstance(other, Size) or isinstance(one, Size)
+    if not counted and len(again) > len(items.items):
+        parts = [once("item", x, scope) for x in _elements(computed_once(items, scope))]
+        items = Items(items.real, None, parts)
     return Items(items.real, codes if counted else None, [items.at(n) for n in again], counted)
+
+
+def _elements(value: Value) -> list[Value]:
+    assert isinstance(value, Items)
+    return [value.at(n) for n in range(len(value.items))]
 
 
 def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:

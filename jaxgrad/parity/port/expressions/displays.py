@@ -7,7 +7,8 @@ from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Value, renamed
+from jaxgrad.parity.port.values.computed import computed_once
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Value
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -35,7 +36,8 @@ def list_display(node: ast.List, scope: Scope) -> Value:
     sides = [_side(x, scope) for x in node.elts]
     if any(x.counted for x in sides):
         return joined(list, *sides)
-    return Items(list, None, [x.at(n) for x in sides for n in range(len(x.items))])
+    parts = [computed_once(x, scope) for x in sides]
+    return Items(list, None, [x.at(n) for x in parts for n in range(len(x.items))])
 
 
 def set_display(node: ast.Set, scope: Scope) -> Value:
@@ -60,20 +62,10 @@ def elements(nodes: list[ast.expr], scope: Scope) -> list[Value]:
     found: list[Value] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            found += indexing.iterate(_spread(node.value, scope), scope, node)
+            found += indexing.iterate(scope.run.evaluate(node.value, scope), scope, node)
         else:
             found.append(scope.run.evaluate(node, scope))
     return found
-
-
-def _spread(node: ast.expr, scope: Scope) -> Value:
-    """Return the value of `*x`; a call is made once, not for each of its results."""
-    value = scope.run.evaluate(node, scope)
-    code = value.code
-    made = code.value if isinstance(code, ast.Subscript) else code
-    if code is None or not isinstance(made, ast.Call) or not isinstance(value, Items):
-        return value
-    return renamed(value, scope.once(code, "parts")) if len(value.items) > 1 else value
 
 
 def dict_display(node: ast.Dict, scope: Scope) -> Value:
@@ -81,7 +73,7 @@ def dict_display(node: ast.Dict, scope: Scope) -> Value:
     fields: dict[Any, Value] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            inner = scope.run.evaluate(value, scope)
+            inner = computed_once(scope.run.evaluate(value, scope), scope)
             if isinstance(inner, Fields):
                 fields |= {k: inner.at(k) for k in inner.fields}
             else:

@@ -13,6 +13,7 @@ from jaxgrad.parity.port.expressions.positions import axis_of
 from jaxgrad.parity.port.expressions.submodules import child
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.kinds_of_values import (
     Chain,
     Fields,
@@ -111,12 +112,12 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
 def iterate(value: Value, scope: Scope, node: ast.AST) -> list[Value]:
     """Return every element of a value, whose number the port asserts if it depends on a size."""
     if is_counted(value, scope):
-        value = value if isinstance(value, Items) and value.code is None else _once(value, scope)
+        value = value if isinstance(value, Items) and value.code is None else _named(value, scope)
         require_length(value, scope, node)
-    return elements(value, scope, node)
+    return elements(computed_once(value, scope), scope, node)
 
 
-def _once(value: Value, scope: Scope) -> Value:
+def _named(value: Value, scope: Scope) -> Value:
     return renamed(value, scope.once(code_of(value), "parts"))
 
 

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Differentiated,
@@ -96,7 +97,7 @@ def _arguments(
 def once(name: str, value: Value, scope: Scope) -> Value:
     """Return an argument that is computed once, however often the function reads it."""
     if not isinstance(value, Tensor | Size):
-        return value
+        return computed_once(value, scope, name)
     return renamed(value, scope.once(code_of(value), name))
 
 

@@ -22,6 +22,7 @@ from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.loops.comprehensions import comprehension
 from jaxgrad.parity.port.source import source, syntax
 from jaxgrad.parity.port.values.binding import bind
+from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.fixed import is_fixed
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -135,6 +136,7 @@ def _call(node: ast.Call, scope: Scope) -> Value:
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif isinstance(value, Fields):
+            value = computed_once(value, scope)
             keywords |= {key: value.at(key) for key in value.fields}
         else:
             keywords |= {key: Folded(x) for key, x in dict(real_of(value)).items()}

@@ -9,7 +9,14 @@ from typing import Any
 
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.loops.loops import Turn, recorded, resolve, turns
-from jaxgrad.parity.port.loops.unrolling import modules_of, new_unrolling, require_turns, unroll
+from jaxgrad.parity.port.loops.unrolling import (
+    modules_of,
+    name_containers,
+    name_elements,
+    new_unrolling,
+    require_turns,
+    unroll,
+)
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
@@ -67,6 +74,9 @@ def _each(
         return
     first, *rest = generators
     around = list(turns(first.target, first.iter, scope))
+    unrolled = _is_unrolled(node, around)
+    if unrolled:
+        name_containers(around, scope)
     number = new_unrolling(scope)
     for turn in around:
         turn.enter(scope)
@@ -76,12 +86,28 @@ def _each(
             passes = all(_passes(test, scope) for test in first.ifs)
             made = list(_each(rest, elements, scope, node, loops)) if passes else []
         scope.turning -= modules
+        if unrolled:
+            name_elements(turn, [*body, *_codes(made)], scope)
         unroll(body, turn, number, scope, node)
         for values, inner in made:
             alone = inner is None and not body
             yield [_resolved(x, turn.resolved) for x in values], turn if alone else None
     if around:
         loops.append(around)  # outer loops after inner ones, whose lengths may depend on them
+
+
+def _codes(made: list[tuple[list[Value], Turn | None]]) -> list[ast.expr]:
+    """Return the expressions of the elements that a turn makes."""
+    found = [x for values, _ in made for x in values]
+    parts = [[x] if x.code is not None else tensors_in(x) for x in found]
+    return [x.code for inner in parts for x in inner if x.code is not None]
+
+
+def _is_unrolled(node: Any, around: list[Turn]) -> bool:
+    """Return whether a comprehension is known to be written element by element."""
+    if isinstance(node, ast.DictComp) or len(node.generators) > 1 or node.generators[0].ifs:
+        return True
+    return any(turn.iterable is None for turn in around)
 
 
 def _passes(test: ast.expr, scope: Scope) -> bool:

@@ -7,7 +7,13 @@ import ast
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.loops import carried, scans
 from jaxgrad.parity.port.loops.loops import Turn, recorded, resolve, turns
-from jaxgrad.parity.port.loops.unrolling import modules_of, new_unrolling, require_turns, unroll
+from jaxgrad.parity.port.loops.unrolling import (
+    modules_of,
+    name_containers,
+    new_unrolling,
+    require_turns,
+    unroll,
+)
 from jaxgrad.parity.port.merging.differences import constants
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
@@ -123,6 +129,7 @@ def _write_loop(
         bodies[0] = body
     for statement in next(filter(None, bodies), [])[:1]:
         put_comments_above(statement, above)
+    name_containers(around, scope)
     number = new_unrolling(scope)
     for turn, body in zip(around, bodies, strict=False):
         unroll(body, turn, number, scope, node)

@@ -15,6 +15,7 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values import places, state
+from jaxgrad.parity.port.values.computed import computed_once, is_computed
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -52,6 +53,8 @@ class Turn:
     iterable: ast.expr | None  # None if the port cannot iterate over it
     pattern: ast.expr
     lengths: Lengths  # the containers whose number of elements depends on a size
+    computed: tuple[ast.expr, ...] = ()  # the containers that calls make
+    unpacked: list[ast.expr] = dataclasses.field(default_factory=list)  # those that it unpacks
 
     @property
     def fixed(self) -> bool:
@@ -74,6 +77,7 @@ class _Sequence:
     elements: list[Value]
     code: ast.expr | None
     lengths: Lengths = ()
+    computed: tuple[ast.expr, ...] = ()
 
 
 def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
@@ -85,9 +89,12 @@ def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
     for element in sequence.elements:
         variables: dict[str, Value] = {}
         resolved: dict[str, ast.expr] = {}
-        pattern = _match(target, element, variables, resolved, scope)
+        unpacked: list[ast.expr] = []
+        pattern = _match(target, element, variables, resolved, unpacked, scope)
         code = sequence.code if _are_lists(target, element) else None
-        found.append(Turn(variables, resolved, code, pattern, sequence.lengths))
+        found.append(
+            Turn(variables, resolved, code, pattern, sequence.lengths, sequence.computed, unpacked)
+        )
     return found
 
 
@@ -121,6 +128,7 @@ def _match(
     value: Value,
     variables: dict[str, Value],
     resolved: dict[str, ast.expr],
+    unpacked: list[ast.expr],
     scope: Scope,
 ) -> ast.expr:
     """Bind the names of a target to an element, and return the port's target."""
@@ -138,9 +146,14 @@ def _match(
         resolved[local] = code_of(value)
         return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):
-        parts = indexing.iterate(value, scope, target)
+        if is_computed(value) and not is_counted(value, scope):
+            parts = indexing.elements(value, scope, target)  # an unrolled turn gives it a name
+            unpacked.append(code_of(value))
+        else:
+            parts = indexing.iterate(value, scope, target)
         pairs = zip(target.elts, parts, strict=True)
-        return ast.Tuple([_match(t, v, variables, resolved, scope) for t, v in pairs], ast.Store())
+        inner = [_match(t, v, variables, resolved, unpacked, scope) for t, v in pairs]
+        return ast.Tuple(list(inner), ast.Store())
     raise scope.refuse("this target of a loop is not ported; use names, or tuples of names", target)
 
 
@@ -151,7 +164,7 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
             return _BUILTINS[function.real](node, scope)
         kind = getattr(function, "owner", None)
         if function.real in ("items", "values", "keys") and isinstance(kind, Fields):
-            return _of_dict(kind, function.real)
+            return _of_dict(computed_once(kind, scope), function.real)
         method = getattr(function.real, "__name__", "")
         if isinstance(kind, Module) and method in _OF_MODULES:
             return _of_modules(kind, method)
@@ -165,15 +178,16 @@ def _is_simple(node: ast.Call) -> bool:
 
 def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     elements = indexing.elements(value, scope, node)
+    computed = (code_of(value),) if is_computed(value) else ()
     if isinstance(value, Tensor | Items) and is_counted(value, scope):
         code = code_of(value)
-        return _Sequence(elements, code, ((code, len(elements)),))
+        return _Sequence(elements, code, ((code, len(elements)),), computed)
     if isinstance(value, Tensor):
         return _Sequence(elements, code_of(value))
     if isinstance(value, Module):
         return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
-        return _Sequence(elements, code_of(value))
+        return _Sequence(elements, code_of(value), computed=computed)
     if isinstance(value, Items) and elements and all(map(is_dynamic, elements)):
         with contextlib.suppress(PortError):  # functions have no code
             return _Sequence(elements, code_of(value))
@@ -205,7 +219,7 @@ def _enumerate(node: ast.Call, scope: Scope) -> _Sequence:
     ]
     extra = [syntax.constant(start)] if start else []
     code = None if inner.code is None else syntax.call("enumerate", inner.code, *extra)
-    return _Sequence(pairs, code, inner.lengths)
+    return _Sequence(pairs, code, inner.lengths, inner.computed)
 
 
 def _zip(node: ast.Call, scope: Scope) -> _Sequence:
@@ -219,16 +233,17 @@ def _zip(node: ast.Call, scope: Scope) -> _Sequence:
     if code is None:
         for sequence in inner:
             _require(sequence, scope, node)
-    return _Sequence(pairs, code, () if code is None else lengths)
+    computed = tuple(x for s in inner for x in s.computed)
+    return _Sequence(pairs, code, () if code is None else lengths, computed)
 
 
 def _reversed(node: ast.Call, scope: Scope) -> _Sequence:
     inner = _sequence(node.args[0], scope)
     code = None if inner.code is None else syntax.call("reversed", inner.code)
-    return _Sequence(inner.elements[::-1], code, inner.lengths)
+    return _Sequence(inner.elements[::-1], code, inner.lengths, inner.computed)
 
 
-def _of_dict(value: Fields, which: str) -> _Sequence:
+def _of_dict(value: Any, which: str) -> _Sequence:
     return _Sequence(_chosen(which, ((Folded(k), value.at(k)) for k in value.fields)), None)
 
 

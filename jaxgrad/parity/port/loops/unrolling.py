@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import collections
+import copy
+from collections.abc import Sequence
 
 from jaxgrad.parity.port.loops.loops import Turn
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.values import state
+from jaxgrad.parity.port.values.computed import has_call
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Scope
 
@@ -44,6 +48,44 @@ def require_turns(
         scope.emit(ast.Assert(compared, syntax.constant(message)))
 
 
+def name_containers(around: list[Turn], scope: Scope) -> None:
+    """Give each container that calls make a name, because each turn reads an element of it."""
+    for code in around[0].computed if around else ():
+        named = _Named(code, scope.once(code, "parts"))
+        for turn in around:
+            turn.resolved.update({k: named(x) for k, x in turn.resolved.items()})
+            turn.unpacked[:] = map(named, turn.unpacked)
+
+
+class _Named(ast.NodeTransformer):
+    """Replaces a container where an element of it is read."""
+
+    def __init__(self, code: ast.expr, name: ast.expr) -> None:
+        self.code, self.name = code, name
+
+    def __call__(self, code: ast.expr) -> ast.expr:
+        return self.visit(copy.deepcopy(code))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if syntax.same(node.value, self.code):
+            return ast.Subscript(copy.deepcopy(self.name), node.slice, node.ctx)
+        return self.generic_visit(node)
+
+
+def name_elements(turn: Turn, readers: Sequence[ast.AST], scope: Scope) -> None:
+    """Give each variable that a call makes a name in this turn, if it is read more than once."""
+    reads = collections.Counter(x for node in readers for x in syntax.names_in(node))
+    for code in turn.unpacked:
+        parts = {k: x for k, x in turn.resolved.items() if reads[k]}
+        within = {k: x for k, x in parts.items() if any(syntax.same(code, y) for y in ast.walk(x))}
+        if len(within) > 1 and has_call(code):
+            named = _Named(code, scope.once(code, "parts"))
+            turn.resolved.update({k: named(x) for k, x in within.items()})
+    for name, part in turn.resolved.items():
+        if reads[name] > 1 and has_call(part):
+            turn.resolved[name] = scope.once(part, name)
+
+
 def new_unrolling(scope: Scope) -> int:
     """Return the number of a loop that is unrolled."""
     scope.run.unrollings += 1
@@ -65,6 +107,7 @@ def unroll(body: list[ast.stmt], turn: Turn, number: int, scope: Scope, node: as
     for name in assigned & turn.resolved.keys():
         scope.assign(name, turn.resolved.pop(name))  # the body gives the variable another value
         on_statement(scope.body[-1]).unrolled = number
+    name_elements(turn, body, scope)
     for statement in body:
         new = syntax.substitute(statement, turn.resolved)
         on_statement(new).unrolled = number

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.kinds_of_values import Items
@@ -45,7 +46,7 @@ def _matmul(op: Operation) -> ast.expr:
 def _einsum(op: Operation) -> ast.expr:
     equation, *operands = op.args
     if len(operands) == 1 and isinstance(operands[0], Items):  # `einsum(equation, [a, b])`
-        operands = [operands[0].at(n) for n in range(len(operands[0].items))]
+        operands = indexing.iterate(operands[0], op.scope, op.node)
     return syntax.call("jnp.einsum", *map(code_of, [equation, *operands]))
 
 

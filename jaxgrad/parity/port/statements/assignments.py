@@ -11,6 +11,7 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.binding import bind, stopped, with_name
+from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -71,6 +72,7 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
     if simple and any(isinstance(x, Tensor | Size) or _is_coded(x) for x in parts):
         _unpack_names(target, value, parts, scope)
         return
+    value = computed_once(value, scope)
     parts = indexing.iterate(value, scope, target)
     if stars:
         rest = len(parts) - len(target.elts) + 1

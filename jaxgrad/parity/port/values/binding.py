@@ -134,7 +134,7 @@ def stop_all(value: Value) -> Value:
     """Return a value that is computed inside of `no_grad`, with each of its tensors stopped."""
     if isinstance(value, Tensor):
         return Tensor(value.real, stopped(value, code_of(value)))
-    if isinstance(value, Items) and isinstance(value.code, ast.Call):
+    if isinstance(value, Items) and isinstance(value.code, ast.Call | ast.ListComp):
         whole = copy.copy(value)
         whole.code = syntax.stopped(value.code)
         return whole

@@ -1,0 +1,28 @@
+"""JAX port of Starred (values/test_computed.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import BatchNorm1d, Linear
+
+
+class Starred(nnx.Module):
+    """Starred (values/test_computed.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.norm = BatchNorm1d(3)
+        self.a = Linear(3, 2, rngs=rngs)
+        self.b = Linear(3, 2, rngs=rngs)
+        self.c = Linear(2, 5, rngs=rngs)
+
+    def __call__(self, x, y):
+        parts = self.level(x)
+        first = parts[0]
+        others = [parts[1]]
+        parts_2 = [self.level(v)[0] for v in (x, y)]
+        return self.both(parts_2[0], parts_2[1]) * first + others[0]
+
+    def level(self, x):
+        h = self.norm(x)
+        return self.a(h), self.b(h)
+
+    def both(self, a, b):
+        return a * b + a

@@ -1,0 +1,24 @@
+"""JAX port of UnrolledLoop (values/test_computed.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import BatchNorm1d, Linear
+
+
+class UnrolledLoop(nnx.Module):
+    """UnrolledLoop (values/test_computed.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.norm = BatchNorm1d(3)
+        self.a = Linear(3, 2, rngs=rngs)
+        self.b = Linear(3, 2, rngs=rngs)
+        self.c = Linear(2, 5, rngs=rngs)
+
+    def __call__(self, x, y):
+        layers = self.c, self.a
+        parts = [self.level(v) for v in (x, y)]
+        total = 0 + layers[0](parts[0][0]).sum() * parts[0][1]
+        return total + parts[1][0] * parts[1][1] * parts[1][0]
+
+    def level(self, x):
+        h = self.norm(x)
+        return self.a(h), self.b(h)
