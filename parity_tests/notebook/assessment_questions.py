@@ -370,7 +370,7 @@ def verdicts_of_a_port():
         return lax.stop_gradient(h) @ p["2.weight"].T + p["2.bias"]
 
     report = prove(model, port, params, (np.ones((5, 3)),))
-    for name in ("structure", "forward", "gradients", "updates"):
+    for name in ("structure", "forward", "updates"):
         print(f"{name}: {report.surfaces[name].verdict}")
 
 
@@ -657,9 +657,8 @@ EXAMS = (
                 "Part D: read what `prove` says",
                 "The programs call `prove`. Give the reason for your answer.",
                 6,
-                "3 points for the verdicts (question 13) or for the correct line (14 and 15), 3 "
-                "for the reason. In question 13 each wrong verdict costs 1 of the 3 points, down "
-                "to 0. In question 14 any line that makes `updates` pass is correct. In question "
+                "3 points for the verdicts (question 13, 1 for each) or for the correct line (14 "
+                "and 15), 3 for the reason. In question 14 any line that makes `updates` pass is correct. In question "
                 "15 the reason has 2 points for `originates here` and 1 for the leaf.",
                 4,
                 (
@@ -667,11 +666,12 @@ EXAMS = (
                         verdicts_of_a_port,
                         "../notebooks/prove_your_port.ipynb",
                         "`stop_gradient` is the identity in the forward pass, so the outputs "
-                        "agree. The "
-                        "first layer has a gradient in torch and no path in the port, which is a "
-                        "difference in structure and in the gradients. Without `optimizer=` no "
-                        "update is "
-                        "judged.",
+                        "agree. The weight and the bias of the first layer have a gradient in "
+                        "torch and no path in the port. A parameter with a gradient on one side "
+                        "only is counted under `structure`. Without `optimizer=` no update is "
+                        "judged. (The program does not print `gradients`. That surface compares "
+                        "the parameters that have a gradient on both sides, and the inputs. It "
+                        "fails here because of x alone, whose path leads through the stopped h.)",
                         "`forward` fails too, as a stopped layer computes something else",
                         "The value of `stop_gradient(h)` is that of h. Only derivatives differ.",
                     ),
@@ -919,12 +919,13 @@ VARIANT: dict[Callable[[], None], Variant] = {
     two_batches: Variant((("(1.0, 3.0)", "(2.0, 3.0)"), ("params, 1.0)", "params, 2.0)"))),
     verdicts_of_a_port: Variant(
         (
-            ("lax.stop_gradient(h) @", "h @"),
-            ('p["0.bias"])', 'lax.stop_gradient(p["0.bias"]))'),
+            ("return lax.stop_gradient(h) @", "return (2 * h - lax.stop_gradient(h)) @"),
+            ('"forward", "updates"', '"forward", "gradients"'),
         ),
-        "`stop_gradient` is the identity in the forward pass, so the outputs agree. The first bias "
-        "has a gradient in torch and no path in the port, which is a difference in structure. The "
-        "gradients of the other leaves agree. Without `optimizer=` no update is judged.",
+        "`stop_gradient` is the identity in the forward pass, so `2 * h - lax.stop_gradient(h)` "
+        "has the value of h and the outputs agree. Every parameter has a gradient on both sides, "
+        "so `structure` passes. The gradients of the first layer are twice torch's, which is "
+        "counted under `gradients`.",
     ),
     coupled_decay: Variant(
         (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))

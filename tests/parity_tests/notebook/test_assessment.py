@@ -1,6 +1,7 @@
 """The assessment and its key are what their programs print in a plain session."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -245,3 +246,22 @@ def test_variant_b_has_the_points_of_the_first_test():
         question.line for question in QUESTIONS_B if question.line in text and question.line
     ]
     assert f"{first.points} points, {first.minutes} minutes" in text
+
+
+@pytest.mark.parametrize(
+    ("exams", "structure", "gradients"),
+    [
+        (EXAMS, ["0.weight", "0.bias"], "1 of 3 gradients differ: input 0"),
+        (EXAMS_B, [], "3 of 5 gradients differ: 0.weight, 0.bias, input 0"),
+    ],
+)
+def test_question_13_counts_a_missing_gradient_under_structure(exams, structure, gradients):
+    """Both keys teach the rule of docs/prove.md: only an input is counted under `gradients`."""
+    names: dict[str, Any] = {}
+    exec(compile(programs(exams)["verdicts_of_a_port"], "question_13", "exec"), names)
+    surfaces = names["report"].surfaces
+    first = surfaces["gradients"].findings[0]
+
+    assert [finding.torch for finding in surfaces["structure"].findings] == structure
+    assert surfaces["gradients"].text.startswith(gradients)
+    assert structure or first.jax_value == pytest.approx(2 * first.torch_value)
