@@ -341,9 +341,17 @@ exercise("prove_your_port/default_of_gelu")
 # Your answer
 import jax
 
+torch.manual_seed(0)
+layers = nn.Sequential(nn.Linear(2, 3), nn.GELU())
+weights = {name: p.numpy().copy() for name, p in layers.state_dict().items()}
+points = (np.array([[1.0, -0.5], [0.2, 2.0]]),)
+
 
 def port(params, x):
     return jax.nn.gelu(x @ params["0.weight"].T + params["0.bias"])
+
+
+# Compare `layers` with `port` here: call `prove` and print the report.
 
 
 # %%

@@ -167,8 +167,9 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
         (
             "prove_your_port/default_of_gelu",
             "",
-            "`prove` finds the first difference at `1 (gelu)` of the torch module: GELU is the "
-            "tanh approximation, torch uses the exact form. Correct that part of `port`.",
+            "the output or a gradient of `port` differs from torch. Call `print(prove(layers, "
+            "port, weights, points))`, read which layer the report names, and correct that part "
+            "of `port`.",
         ),
         (
             "prove_your_port/default_of_gelu",
