@@ -658,8 +658,9 @@ EXAMS = (
                 "The programs call `prove`. Give the reason for your answer.",
                 6,
                 "3 points for the verdicts (question 13, 1 for each) or for the correct line (14 "
-                "and 15), 3 for the reason. In question 14 any line that makes `updates` pass is correct. In question "
-                "15 the reason has 2 points for `originates here` and 1 for the leaf.",
+                "and 15), 3 for the reason. In question 14 any line that makes `updates` pass is "
+                "correct. In question 15 the reason has 2 points for `originates here` and 1 for "
+                "the leaf.",
                 4,
                 (
                     Question(
@@ -669,9 +670,9 @@ EXAMS = (
                         "agree. The weight and the bias of the first layer have a gradient in "
                         "torch and no path in the port. A parameter with a gradient on one side "
                         "only is counted under `structure`. Without `optimizer=` no update is "
-                        "judged. (The program does not print `gradients`. That surface compares "
+                        "judged. The program does not print `gradients`: that surface compares "
                         "the parameters that have a gradient on both sides, and the inputs. It "
-                        "fails here because of x alone, whose path leads through the stopped h.)",
+                        "fails here because of x alone, whose path leads through the stopped h.",
                         "`forward` fails too, as a stopped layer computes something else",
                         "The value of `stop_gradient(h)` is that of h. Only derivatives differ.",
                     ),
