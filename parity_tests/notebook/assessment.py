@@ -41,7 +41,8 @@ HEAD = f"""\
 questions on what you have not reached. The answers are in the [key](assessment_key.md), which names
 the page for each question.
 
-{how_to_print("assessment")} This text is not printed.
+{how_to_print("assessment", "assessment_second")} The first file
+has the first test alone, the other one the second test. This text is not printed.
 
 </div>
 """
@@ -88,7 +89,8 @@ wrong answer to expect is in quotes, and the sentence after it says what is behi
 {{points}}. To pass, we suggest half of the points of the
 questions that you set.
 
-{how_to_print("assessment_key")}
+{how_to_print("assessment_key", "assessment_second_key")}
+Each file has the key to one test.
 
 There is a [variant B](assessment_b.md) of the first test. Both keys are public. If the marks count,
 change the numbers in the programs, which are in

@@ -287,8 +287,8 @@ EXERCISES = {
     ),
     "none_or_zero/one_of_each": WrongAnswer(
         "`b.detach()` for the zero",
-        "A detached value leaves no path: `None`. For a zero there must be a path. (JAX's arrays "
-        "have no `detach`, and the reply says that the loss has to run in both.)",
+        "A detached value leaves no path: `None`. For a zero there must be a path. JAX's arrays "
+        "have no `detach`, and the reply says that the loss has to run in both.",
     ),
     "optim/momentum_by_hand": WrongAnswer(
         "`momentum = 0.9 * momentum + 0.1 * grad`",
