@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from parity_tests.notebook.assessment import (
+    COURSE,
     HEAD_B,
     KEY,
     KEY_B,
@@ -110,6 +111,8 @@ def test_the_questions_of_the_three_sessions():
 
     assert [q for q in first if not in_sessions(q)] == []
     assert [q for q in second if in_sessions(q)] == []
+    assert "question 14 of the first test" in COURSE.read_text(encoding="utf-8")
+    assert name(first[13]) == "coupled_decay"
 
 
 def test_the_first_test_asks_for_what_the_course_promises():
