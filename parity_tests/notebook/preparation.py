@@ -25,8 +25,8 @@ SHORTER = {  # what can go, if the class is slow
     3: "half of the open exercise: only one neighbour hides a mistake.",
 }
 FOR_FLAX = {
-    3: " If your class already uses flax, show the nnx model after the first bug (5 minutes), and ask "
-    "before you run it: which line of the nnx model differs from torch?",
+    3: " If your class already uses flax, show the nnx model after the first bug (5 minutes), and "
+    "ask before you run it: which line of the nnx model differs from torch?",
 }
 
 
