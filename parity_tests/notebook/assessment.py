@@ -72,8 +72,8 @@ KEY_HEAD_B = f"""\
 *For teachers: the answers to [variant B](assessment_b.md).*
 
 Every answer was run in a plain session, in float32, and the text under it is what it printed. The
-points and the wrong answers to expect are those of the same question in the
-[key](assessment_key.md), with other numbers.
+points are those of the same question in the [key](assessment_key.md). So are the wrong answers to
+expect, with other numbers, if no reason of its own is given here.
 
 {how_to_print("assessment_b_key")}
 """

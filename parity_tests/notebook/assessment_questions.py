@@ -890,10 +890,14 @@ class Variant(NamedTuple):
     Attributes:
         changes: Parts of the text, each with its replacement.
         because: The reason for the answer, if other numbers alone do not make it that of the key.
+        line: The right line, if it is not that of the key with the changes.
+        wrong: The wrong line, if it is not that of the test with the changes.
     """
 
     changes: tuple[tuple[str, str], ...]
     because: str = ""
+    line: str = ""
+    wrong: str = ""
 
 
 VARIANT: dict[Callable[[], None], Variant] = {
@@ -914,10 +918,39 @@ VARIANT: dict[Callable[[], None], Variant] = {
     ),
     without_a_tape: Variant((("f, 2.0)", "f, 1.0)"), ("(2.0)", "(1.0)"))),
     column_and_rows: Variant((("[3.0, 2.0]", "[4.0, 5.0]"),)),
-    relu_at_zero: Variant((("[0.0, 2.0]", "[0.0, -3.0]"),)),
-    stopped_outside: Variant((("(3.0", "(4.0"),)),
+    relu_at_zero: Variant(
+        (
+            ("[0.0, 2.0]", "[0.0, -3.0]"),
+            ("torch.relu(x)", "torch.maximum(x, torch.zeros_like(x))"),
+            ("jax.nn.relu(x)", "jnp.maximum(x, 0)"),
+        ),
+        "At 0 both arguments of `torch.maximum` are equal, and it gives each of them half of the "
+        "gradient, as `jnp.maximum` does. The gradient of `jax.nn.relu` there is 0, like that of "
+        "torch's `relu`.",
+        wrong="return jnp.sum(jax.nn.relu(x))",
+    ),
+    stopped_outside: Variant(
+        (
+            ("(3.0", "(4.0"),
+            ("x.detach() * x", "x.detach() * x**2"),
+            ("lax.stop_gradient(x) * x", "lax.stop_gradient(x) * x**2"),
+        ),
+        "An array carries no record, so `stop_gradient` outside of the differentiated function "
+        "stops nothing. In the function, torch's `detach` becomes `lax.stop_gradient` around the "
+        "first factor. The derivative of 4 · x² is 8x, which is 32 at x = 4.",
+        wrong="return x * x**2",
+    ),
     bootstrapped_target: Variant((("1 + 0.5", "2 + 0.5"),)),
-    two_batches: Variant((("(1.0, 3.0)", "(2.0, 3.0)"), ("params, 1.0)", "params, 2.0)"))),
+    two_batches: Variant(
+        (
+            ("(1.0, 3.0)", "(2.0, 3.0)"),
+            ("params, 1.0)", "params, 2.0)"),
+            ("((w * x + b) ** 2).backward()", "((w * x + b) ** 2 / 2).backward()"),
+            ("jnp.add, first", "lambda a, b: (a + b) / 2, first"),
+        ),
+        "torch adds to `.grad`, and it divides each loss by 2, so the sum is the mean of the two "
+        "gradients. The loss of the JAX program is not divided: take the mean leaf by leaf.",
+    ),
     verdicts_of_a_port: Variant(
         (
             ("return lax.stop_gradient(h) @", "return (2 * h - lax.stop_gradient(h)) @"),
@@ -931,7 +964,16 @@ VARIANT: dict[Callable[[], None], Variant] = {
     coupled_decay: Variant(
         (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))
     ),
-    td_critic: Variant((("1 + 0.9", "2 + 0.5"),)),
+    td_critic: Variant(
+        (("1 + 0.9", "2 + 0.5"),),
+        "`originates here` means that this difference does not follow from another one, so the "
+        "mistake is to be looked for at this place. `l1.bias` has no gradient in the port, because "
+        "it is stopped in the line that the likely cause names. The cause is confirmed: without "
+        "this `stop_gradient` all gradients agree. The `stop_gradient` of the target is right, "
+        "because torch detaches the target.",
+        line='h = jnp.tanh(state @ p["l1.weight"].T + p["l1.bias"])',
+        wrong='h = jnp.tanh(state @ p["l1.weight"].T + lax.stop_gradient(p["l1.bias"]))',
+    ),
     port_of_a_step: Variant(
         (
             ("[[1, 2], [3, 1]]", "[[2, 1], [1, 1]]"),
@@ -950,7 +992,7 @@ def variant(exam: Exam) -> Exam:
         other = VARIANT[question.program]
         made = dataclasses.replace(question, changes=other.changes, because=other.because)
         line, wrong = (made.changed(text) for text in (question.line, question.wrong))
-        return dataclasses.replace(made, line=line, wrong=wrong)
+        return dataclasses.replace(made, line=other.line or line, wrong=other.wrong or wrong)
 
     parts = (
         dataclasses.replace(part, questions=tuple(map(changed, part.questions)))

@@ -231,12 +231,21 @@ def test_a_question_of_variant_b_has_other_answers(outputs, outputs_b, question)
     right = outputs_b[name(question)]
 
     assert shown(first) != shown(question)
+    assert not question.line or question.line != first.line
     assert (right == outputs[name(question)]) == (name(question) in SAME)
     if question.line and question not in OF_PROVE and "prove(" not in new:
         of_torch, of_jax = right.splitlines()
         assert of_torch.removeprefix("torch: ") == of_jax.removeprefix("JAX: ") != of_jax
     if is_mistake(question):
         assert outputs_b[f"{name(question)}, wrong"] != right
+
+
+def test_the_report_of_variant_b_names_the_line_to_change(outputs_b):
+    """The stopped leaf is the bias, and the printed cause is confirmed."""
+    report = outputs_b["td_critic, wrong"]
+
+    assert "originates here" in report and "jax: l1.bias" in report
+    assert "an extra stop_gradient at" in report and "all gradients agree" in report
 
 
 def test_variant_b_has_the_points_of_the_first_test():
