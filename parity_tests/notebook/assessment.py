@@ -199,6 +199,8 @@ def key_b(outputs: Mapping[str, str]) -> str:
     parts = [KEY_HEAD_B]
     for number, part, question in numbered(EXAMS_B):
         if question is part.questions[0]:
+            # Part D is printed on a new page, so that no answer is divided.
+            parts += [page_break()] if part.title.startswith("Part D") else []
             parts.append(f"## {part.title}\n")
         same = f"The reason is that of answer {number} in the other key, with other numbers."
         reason = f"{question.because or same}\n"

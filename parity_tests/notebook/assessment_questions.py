@@ -935,9 +935,8 @@ VARIANT: dict[Callable[[], None], Variant] = {
             ("x.detach() * x", "x.detach() * x**2"),
             ("lax.stop_gradient(x) * x", "lax.stop_gradient(x) * x**2"),
         ),
-        "An array carries no record, so `stop_gradient` outside of the differentiated function "
-        "stops nothing. In the function, torch's `detach` becomes `lax.stop_gradient` around the "
-        "first factor. The derivative of 4 · x² is 8x, which is 32 at x = 4.",
+        "The reason is that of the other key. The derivative of 4 · x² is 8x, which is 32 at "
+        "x = 4.",
         wrong="return x * x**2",
     ),
     bootstrapped_target: Variant((("1 + 0.5", "2 + 0.5"),)),
@@ -956,10 +955,9 @@ VARIANT: dict[Callable[[], None], Variant] = {
             ("return lax.stop_gradient(h) @", "return (2 * h - lax.stop_gradient(h)) @"),
             ('"forward", "updates"', '"forward", "gradients"'),
         ),
-        "`stop_gradient` is the identity in the forward pass, so `2 * h - lax.stop_gradient(h)` "
-        "has the value of h and the outputs agree. Every parameter has a gradient on both sides, "
-        "so `structure` passes. The gradients of the first layer are twice torch's, which is "
-        "counted under `gradients`.",
+        "`2 * h - lax.stop_gradient(h)` has the value of h, so the outputs agree. Every parameter "
+        "has a gradient on both sides, so `structure` passes. The gradients of the first layer are "
+        "twice torch's, which is counted under `gradients`.",
     ),
     coupled_decay: Variant(
         (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))
