@@ -16,7 +16,7 @@
 # **You will be able to** check your own JAX port against its torch module, and read the report when
 # they differ.
 #
-# **Time** 30 minutes · **Level** first steps ·
+# **Time** 45 minutes · **Level** first steps ·
 # **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%
@@ -148,7 +148,7 @@ def print_report(report: Report):
 print_report(prove_port(port))
 
 # %% [markdown]
-# **The numbers in this report**
+# **The numbers in this report**, to look up when you need one:
 #
 # - *8 parameters* are the leaves of `params`. *2 constant tensors* are the weight and the bias of
 #   the norm: a new norm has ones and zeros, which do not show which leaf is which, so `prove` pairs
@@ -341,9 +341,17 @@ exercise("prove_your_port/default_of_gelu")
 # Your answer
 import jax
 
+torch.manual_seed(0)
+layers = nn.Sequential(nn.Linear(2, 3), nn.GELU())
+weights = {name: p.numpy().copy() for name, p in layers.state_dict().items()}
+points = (np.array([[1.0, -0.5], [0.2, 2.0]]),)
+
 
 def port(params, x):
     return jax.nn.gelu(x @ params["0.weight"].T + params["0.bias"])
+
+
+# Compare `layers` with `port` here: call `prove` and print the report.
 
 
 # %%

@@ -37,11 +37,28 @@ class Point(NamedTuple):
     y: float
 
 
-def svg(title: str, parts: Sequence[str], height: float, width: float = WIDTH) -> str:
-    """Return a figure with a title that a screen reader reads."""
-    shown = _ON_SCREEN if width == WIDTH else width
+def svg(
+    title: str,
+    parts: Sequence[str],
+    height: float,
+    width: float = WIDTH,
+    *,
+    projected: bool = False,
+) -> str:
+    """Return a figure with a title that a screen reader reads.
+
+    Args:
+        title: The title.
+        parts: The elements.
+        height: The height of the drawing.
+        width: The width of the drawing.
+        projected: Whether the file fills a browser window that shows it alone.
+    """
+    shown = f'width="{_ON_SCREEN if width == WIDTH else width:g}"'
+    if projected:
+        shown = 'width="100%" height="100%"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="jaxgrad-figure" width="{shown:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="jaxgrad-figure" {shown} '
         f'viewBox="0 0 {width:g} {height:g}" role="img"><title>{html.escape(title)}</title>'
         f'{_style()}<rect class="page" width="100%" height="100%" rx="6"/>{"".join(parts)}</svg>'
     )

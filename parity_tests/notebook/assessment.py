@@ -41,7 +41,8 @@ HEAD = f"""\
 questions on what you have not reached. The answers are in the [key](assessment_key.md), which names
 the page for each question.
 
-{how_to_print("assessment")} This text is not printed.
+{how_to_print("assessment", "assessment_second")} The first file
+has the first test alone, the other one the second test. This text is not printed.
 
 </div>
 """
@@ -71,8 +72,8 @@ KEY_HEAD_B = f"""\
 *For teachers: the answers to [variant B](assessment_b.md).*
 
 Every answer was run in a plain session, in float32, and the text under it is what it printed. The
-points and the wrong answers to expect are those of the same question in the
-[key](assessment_key.md), with other numbers.
+points are those of the same question in the [key](assessment_key.md). So are the wrong answers to
+expect, with other numbers, if no reason of its own is given here.
 
 {how_to_print("assessment_b_key")}
 """
@@ -88,7 +89,8 @@ wrong answer to expect is in quotes, and the sentence after it says what is behi
 {{points}}. To pass, we suggest half of the points of the
 questions that you set.
 
-{how_to_print("assessment_key")}
+{how_to_print("assessment_key", "assessment_second_key")}
+Each file has the key to one test.
 
 There is a [variant B](assessment_b.md) of the first test. Both keys are public. If the marks count,
 change the numbers in the programs, which are in
@@ -197,6 +199,8 @@ def key_b(outputs: Mapping[str, str]) -> str:
     parts = [KEY_HEAD_B]
     for number, part, question in numbered(EXAMS_B):
         if question is part.questions[0]:
+            # Part D is printed on a new page, so that no answer is divided.
+            parts += [page_break()] if part.title.startswith("Part D") else []
             parts.append(f"## {part.title}\n")
         same = f"The reason is that of answer {number} in the other key, with other numbers."
         reason = f"{question.because or same}\n"

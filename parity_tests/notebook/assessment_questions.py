@@ -370,7 +370,7 @@ def verdicts_of_a_port():
         return lax.stop_gradient(h) @ p["2.weight"].T + p["2.bias"]
 
     report = prove(model, port, params, (np.ones((5, 3)),))
-    for name in ("structure", "forward", "gradients", "updates"):
+    for name in ("structure", "forward", "updates"):
         print(f"{name}: {report.surfaces[name].verdict}")
 
 
@@ -657,21 +657,22 @@ EXAMS = (
                 "Part D: read what `prove` says",
                 "The programs call `prove`. Give the reason for your answer.",
                 6,
-                "3 points for the verdicts (question 13) or for the correct line (14 and 15), 3 "
-                "for the reason. In question 13 each wrong verdict costs 1 of the 3 points, down "
-                "to 0. In question 14 any line that makes `updates` pass is correct. In question "
-                "15 the reason has 2 points for `originates here` and 1 for the leaf.",
+                "3 points for the verdicts (question 13, 1 for each) or for the correct line (14 "
+                "and 15), 3 for the reason. In question 14 any line that makes `updates` pass is "
+                "correct. In question 15 the reason has 2 points for `originates here` and 1 for "
+                "the leaf.",
                 4,
                 (
                     Question(
                         verdicts_of_a_port,
                         "../notebooks/prove_your_port.ipynb",
                         "`stop_gradient` is the identity in the forward pass, so the outputs "
-                        "agree. The "
-                        "first layer has a gradient in torch and no path in the port, which is a "
-                        "difference in structure and in the gradients. Without `optimizer=` no "
-                        "update is "
-                        "judged.",
+                        "agree. The weight and the bias of the first layer have a gradient in "
+                        "torch and no path in the port. A parameter with a gradient on one side "
+                        "only is counted under `structure`. Without `optimizer=` no update is "
+                        "judged. The program does not print `gradients`: that surface compares "
+                        "the parameters that have a gradient on both sides, and the inputs. It "
+                        "fails here because of x alone, whose path leads through the stopped h.",
                         "`forward` fails too, as a stopped layer computes something else",
                         "The value of `stop_gradient(h)` is that of h. Only derivatives differ.",
                     ),
@@ -889,10 +890,14 @@ class Variant(NamedTuple):
     Attributes:
         changes: Parts of the text, each with its replacement.
         because: The reason for the answer, if other numbers alone do not make it that of the key.
+        line: The right line, if it is not that of the key with the changes.
+        wrong: The wrong line, if it is not that of the test with the changes.
     """
 
     changes: tuple[tuple[str, str], ...]
     because: str = ""
+    line: str = ""
+    wrong: str = ""
 
 
 VARIANT: dict[Callable[[], None], Variant] = {
@@ -913,23 +918,60 @@ VARIANT: dict[Callable[[], None], Variant] = {
     ),
     without_a_tape: Variant((("f, 2.0)", "f, 1.0)"), ("(2.0)", "(1.0)"))),
     column_and_rows: Variant((("[3.0, 2.0]", "[4.0, 5.0]"),)),
-    relu_at_zero: Variant((("[0.0, 2.0]", "[0.0, -3.0]"),)),
-    stopped_outside: Variant((("(3.0", "(4.0"),)),
+    relu_at_zero: Variant(
+        (
+            ("[0.0, 2.0]", "[0.0, -3.0]"),
+            ("torch.relu(x)", "torch.maximum(x, torch.zeros_like(x))"),
+            ("jax.nn.relu(x)", "jnp.maximum(x, 0)"),
+        ),
+        "At 0 both arguments of `torch.maximum` are equal, and it gives each of them half of the "
+        "gradient, as `jnp.maximum` does. The gradient of `jax.nn.relu` there is 0, like that of "
+        "torch's `relu`.",
+        wrong="return jnp.sum(jax.nn.relu(x))",
+    ),
+    stopped_outside: Variant(
+        (
+            ("(3.0", "(4.0"),
+            ("x.detach() * x", "x.detach() * x**2"),
+            ("lax.stop_gradient(x) * x", "lax.stop_gradient(x) * x**2"),
+        ),
+        "The reason is that of the other key. The derivative of 4 · x² is 8x, which is 32 at "
+        "x = 4.",
+        wrong="return x * x**2",
+    ),
     bootstrapped_target: Variant((("1 + 0.5", "2 + 0.5"),)),
-    two_batches: Variant((("(1.0, 3.0)", "(2.0, 3.0)"), ("params, 1.0)", "params, 2.0)"))),
+    two_batches: Variant(
+        (
+            ("(1.0, 3.0)", "(2.0, 3.0)"),
+            ("params, 1.0)", "params, 2.0)"),
+            ("((w * x + b) ** 2).backward()", "((w * x + b) ** 2 / 2).backward()"),
+            ("jnp.add, first", "lambda a, b: (a + b) / 2, first"),
+        ),
+        "torch adds to `.grad`, and it divides each loss by 2, so the sum is the mean of the two "
+        "gradients. The loss of the JAX program is not divided: take the mean leaf by leaf.",
+    ),
     verdicts_of_a_port: Variant(
         (
-            ("lax.stop_gradient(h) @", "h @"),
-            ('p["0.bias"])', 'lax.stop_gradient(p["0.bias"]))'),
+            ("return lax.stop_gradient(h) @", "return (2 * h - lax.stop_gradient(h)) @"),
+            ('"forward", "updates"', '"forward", "gradients"'),
         ),
-        "`stop_gradient` is the identity in the forward pass, so the outputs agree. The first bias "
-        "has a gradient in torch and no path in the port, which is a difference in structure. The "
-        "gradients of the other leaves agree. Without `optimizer=` no update is judged.",
+        "`2 * h - lax.stop_gradient(h)` has the value of h, so the outputs agree. Every parameter "
+        "has a gradient on both sides, so `structure` passes. The gradients of the first layer are "
+        "twice torch's, which is counted under `gradients`.",
     ),
     coupled_decay: Variant(
         (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))
     ),
-    td_critic: Variant((("1 + 0.9", "2 + 0.5"),)),
+    td_critic: Variant(
+        (("1 + 0.9", "2 + 0.5"),),
+        "`originates here` means that this difference does not follow from another one, so the "
+        "mistake is to be looked for at this place. `l1.bias` has no gradient in the port, because "
+        "it is stopped in the line that the likely cause names. The cause is confirmed: without "
+        "this `stop_gradient` all gradients agree. The `stop_gradient` of the target is right, "
+        "because torch detaches the target.",
+        line='h = jnp.tanh(state @ p["l1.weight"].T + p["l1.bias"])',
+        wrong='h = jnp.tanh(state @ p["l1.weight"].T + lax.stop_gradient(p["l1.bias"]))',
+    ),
     port_of_a_step: Variant(
         (
             ("[[1, 2], [3, 1]]", "[[2, 1], [1, 1]]"),
@@ -948,7 +990,7 @@ def variant(exam: Exam) -> Exam:
         other = VARIANT[question.program]
         made = dataclasses.replace(question, changes=other.changes, because=other.because)
         line, wrong = (made.changed(text) for text in (question.line, question.wrong))
-        return dataclasses.replace(made, line=line, wrong=wrong)
+        return dataclasses.replace(made, line=other.line or line, wrong=other.wrong or wrong)
 
     parts = (
         dataclasses.replace(part, questions=tuple(map(changed, part.questions)))

@@ -4,25 +4,45 @@ A teacher without a built site opens `docs/_static/worksheet.html`. The pages ha
 in docs/ and the print style of docs/_static/jaxgrad.css. `make pages` writes them.
 """
 
+import pathlib
 import re
+from typing import NamedTuple
 
 import markdown_it
 
 from parity_tests.notebook import assessment, worksheet
-from parity_tests.notebook.worksheet import how_to_print
+from parity_tests.notebook.worksheet import how_to_print, page_break
 from parity_tests.runner.settings import ROOT
 
 
 FOLDER = ROOT / "docs" / "_static"
 STYLE = FOLDER / "jaxgrad.css"
-# By the name of the page: its file in docs/, and the `id` that the print style is for.
+
+
+class Paper(NamedTuple):
+    """A page to print.
+
+    Attributes:
+        path: The page in docs/.
+        identifier: The `id` that the print style is for.
+        section: The beginning of the title of the one section to print; by default all sections.
+    """
+
+    path: pathlib.Path
+    identifier: str
+    section: str = ""
+
+
+KEY_STYLE = "key-to-the-assessment"
 PAGES = {
-    "worksheet": (worksheet.PATH, "worksheet"),
-    "one_lesson_handout": (ROOT / "docs" / "one_lesson_handout.md", "handout"),
-    "assessment": (assessment.PATH, "assessment"),
-    "assessment_key": (assessment.KEY, "key-to-the-assessment"),
-    "assessment_b": (assessment.PATH_B, "assessment-variant-b"),
-    "assessment_b_key": (assessment.KEY_B, "key-to-the-assessment-variant-b"),
+    "worksheet": Paper(worksheet.PATH, "worksheet"),
+    "one_lesson_handout": Paper(ROOT / "docs" / "one_lesson_handout.md", "handout"),
+    "assessment": Paper(assessment.PATH, "assessment", "First test"),
+    "assessment_second": Paper(assessment.PATH, "assessment", "Second test"),
+    "assessment_key": Paper(assessment.KEY, KEY_STYLE, "First test"),
+    "assessment_second_key": Paper(assessment.KEY, KEY_STYLE, "Second test"),
+    "assessment_b": Paper(assessment.PATH_B, "assessment-variant-b"),
+    "assessment_b_key": Paper(assessment.KEY_B, "key-to-the-assessment-variant-b"),
 }
 PRINTED = re.compile(r"/\* The worksheet and the assessment: .*?(?=\n/\* Long names)", re.DOTALL)
 # A heading, with the page break before it.
@@ -44,10 +64,11 @@ def pages() -> dict[str, str]:
 
 def page(name: str) -> str:
     """Return a page of docs/ as HTML without links, for printing."""
-    path, identifier = PAGES[name]
+    path, identifier, section = PAGES[name]
     text = path.read_text(encoding="utf-8").partition("-->\n")[2]
-    assert how_to_print(name) in text, f"{path}: run `make pages`"
-    text = text.replace(how_to_print(name), NOTE)
+    how = how_to_print(*(other for other, paper in PAGES.items() if paper.path == path))
+    assert how in text, f"{path}: run `make pages`"
+    text = only(section, text.replace(how, NOTE))
     body = markdown_it.MarkdownIt("commonmark", {"html": True}).render(text)
     body = re.sub(r"<a href=[^>]*>(.*?)</a>", r"\1", body, flags=re.DOTALL)
     body = body.replace("<pre>", '<div class="highlight"><pre>').replace("</pre>", "</pre></div>")
@@ -65,6 +86,20 @@ def page(name: str) -> str:
             "</section></body></html>\n",
         ]
     )
+
+
+def only(section: str, text: str) -> str:
+    """Return a page with the section whose title begins so, and without the other ones.
+
+    Example:
+        >>> only("B", "# Page\\n\\n## A\\n\\na\\n\\n## B\\n\\nb\\n")
+        '# Page\\n\\n## B\\n\\nb\\n'
+    """
+    if not section:
+        return text
+    head, *rest = re.split(r"^(?=## )", text.replace(page_break("right"), ""), flags=re.MULTILINE)
+    (chosen,) = (part for part in rest if part.startswith(f"## {section}"))
+    return head + chosen
 
 
 def sections(body: str) -> str:

@@ -17,16 +17,16 @@ WORDS = ("", "exercise 1", "exercises 1 and 2", "exercises 1 to 3")
 MANY = 4  # titles that are listed
 BEFORE = {  # what a session needs besides
     3: "**At home before,** each student ports a torch module of at most three layers, or reads "
-    "`Net` and its port in the notebook.",
+    "`Net` and its port in the notebook. Each also reads one part of the traps.",
 }
 SHORTER = {  # what can go, if the class is slow
     1: "“Around one term of a sum” in the section “`no_grad`”, and exercise 1, which is like it.",
     2: "the first section from “Where the frameworks must differ” to its end.",
-    3: "the page of traps, and half of the open exercise: only one neighbour hides a mistake.",
+    3: "half of the open exercise: only one neighbour hides a mistake.",
 }
 FOR_FLAX = {
-    3: " If your class already uses flax, show it after the first bug (5 minutes), and ask before "
-    "you run it: which line of the nnx model differs from torch?",
+    3: " If your class already uses flax, show the nnx model after the first bug (5 minutes), and "
+    "ask before you run it: which line of the nnx model differs from torch?",
 }
 
 

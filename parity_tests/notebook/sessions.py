@@ -44,7 +44,7 @@ LESSONS = (
     Lesson("00_ten_minutes"),
     Lesson("grad_modes", 1, "Leaving the graph", 2),
     Lesson("none_or_zero", 2, "Through control flow", 2),
-    Lesson("prove_your_port", 3, "A model of flax nnx"),
+    Lesson("prove_your_port", 3, "Third bug"),
 )
 
 

@@ -58,7 +58,8 @@ its program runs and its numbers agree with torch's; other solutions than the mo
 lines to write on. The [assessment](assessment.md) has a test on the three sessions and one on the
 further notebooks; its [key](assessment_key.md) has the answers and the marking. The first test has
 a [variant B](assessment_b.md) with a [key](assessment_b_key.md). Each page says
-which offline file to print. The pages of notes print with their model answers from the site of
+which offline file to print: the first and the second test are two files, and so are their keys. The
+pages of notes print with their model answers from the site of
 `make docs`.
 """
 SESSION = """\

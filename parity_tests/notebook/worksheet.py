@@ -51,12 +51,15 @@ def page() -> str:
     return "\n".join([HEAD.format(print=how_to_print("worksheet")), *map(_lesson, LESSONS)])
 
 
-def how_to_print(name: str) -> str:
-    """Say how a page is printed, from the file that `paper` writes."""
+def how_to_print(*names: str) -> str:
+    """Say how a page is printed, from the files that `paper` writes."""
+    links = "\nor ".join(
+        f'<a href="_static/{name}.html"><code>docs/_static/{name}.html</code></a>' for name in names
+    )
     return (
-        f'*To print:* open <a href="_static/{name}.html"><code>docs/_static/{name}.html</code></a> '
-        "in a\nbrowser (on GitHub: download it first), and print it or save it as PDF. GitHub and "
-        "an editor\nprint neither the lines to write on nor the page breaks of this page."
+        f"*To print:* open {links} in a\nbrowser (on GitHub: download it first), and print it or "
+        "save it as PDF. GitHub and an editor\nprint neither the lines to write on nor the page "
+        "breaks of this page."
     )
 
 

@@ -286,8 +286,9 @@ EXERCISES = {
         "`tree.map(step, grads, params)` JAX raises: there a `None` is a subtree without leaves.",
     ),
     "none_or_zero/one_of_each": WrongAnswer(
-        "`c.detach()` for the zero",
-        "A detached value leaves no path: `None`. For a zero there must be a path.",
+        "`b.detach()` for the zero",
+        "A detached value leaves no path: `None`. For a zero there must be a path. JAX's arrays "
+        "have no `detach`, and the reply says that the loss has to run in both.",
     ),
     "optim/momentum_by_hand": WrongAnswer(
         "`momentum = 0.9 * momentum + 0.1 * grad`",

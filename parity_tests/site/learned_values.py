@@ -64,4 +64,4 @@ def draw(torch: Curves, port: Curves) -> str:
             curve(axes, steps, of_torch, "torch wide"),
             curve(axes, steps, of_port, "jax wide"),
         ]
-    return svg(TITLE, parts, 256)
+    return svg(TITLE, parts, 256, projected=True)

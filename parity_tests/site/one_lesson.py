@@ -75,9 +75,10 @@ PORTS = {
     "C": Port(
         CARDS["a target that is not detached"],
         CARDS["a target that is not detached"].wrong,
-        "torch's target is a constant. The port differentiates it too, so that each step also "
-        "moves the target towards the prediction. This makes the loss smaller than torch's, but "
-        "the weights are wrong. They are the values of states A and B. State B always gets a "
+        "torch's target is a constant. The port differentiates it too, so its gradient has "
+        "another direction: the element of state A agrees, that of state B does not. Each step "
+        "also moves the target towards the prediction. This makes the loss smaller than torch's, "
+        "but the weights are wrong. They are the values of states A and B. State B always gets a "
         "reward of 1 and ends, so its value is 1. torch learns this. The port lowers the value of "
         "B to {of_b}, because this brings the two targets of state A closer together.",
         "right, as its loss is even lower",

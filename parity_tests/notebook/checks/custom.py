@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import torch
 
+from parity_tests.notebook.check import as_numbers, holds
 from parity_tests.notebook.live_torch import grads_of
 
 
@@ -33,3 +34,10 @@ def clipped_straight_through(quantize):
     wanted = grads_of(lambda x: (5 * in_torch(x)).sum(), x)[0]
     found = jax.grad(lambda x: jnp.sum(5 * quantize(x)))(jnp.array(x))
     yield "the gradient of five times its sum", found, wanted
+    ends = as_numbers(jax.grad(lambda x: jnp.sum(quantize(x)))(jnp.array([1.0, -1.0])))
+    fault = (
+        f"the gradient at the bounds, [1, -1], is {ends}. Binary networks have weights that lie "
+        "exactly there. torch's clamp gives 0 at a bound (1 up to torch 2.13), `jnp.clip` gives "
+        "half. Use `jaxgrad.functional.clamp`"
+    )
+    yield "the gradient at the bounds is torch's", holds(set(ends) in ({0}, {1}), fault), True

@@ -19,6 +19,17 @@ HOW = {
     "backward": "Add what the outputs with the gradient 1 contribute, over all uses of x0 and x1",
 }
 SHORTCUTS = {"vjp", "grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "jvp"}
+TRANSPOSE = (
+    "`pull_back` calls the linear function with the gradient of f(x). That function takes a "
+    "tangent of x, with one number for each input; its transpose takes a gradient of f(x), with "
+    "one number for each output. Call the transpose, `jax.linear_transpose(linear, x)`"
+)
+IN_BOTH = (
+    "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
+    "both have, such as `+`, `*` and `**`, and no function or method of one framework"
+)
+# What the message says if a function or method of one framework gets a value of the other.
+OF_ONE = ("valid JAX type", "must be Tensor, not", "has no attribute", "as an abstract array")
 TUPLE = "`jax.linear_transpose` returns a tuple, with one entry for each argument of f"
 
 
@@ -54,7 +65,8 @@ def transposed(forward, backward, pull_back):
         (in_jax, in_torch, [3.0, -1.0], [0.5, 0.0, 2.0]),
         (product, product, [2.0, 3.0, 4.0], [1.0, -1.0]),
     ):
-        found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
+        with _says_what_to_transpose():
+            found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
         hint = TUPLE if isinstance(found, list) and isinstance(found[0], list) else ""
         name = "[x0·x2, x1·x2]" if fun is product else "f"
         what = f"the gradient of x for {name} at {at} and g = {g}"
@@ -87,7 +99,10 @@ def decay_that_skips_none(step):
 def one_of_each(loss):
     tensors = {name: leaf(2.0) for name in "abc"}
     with _both_frameworks():
-        loss(tensors).backward()
+        value = loss(tensors)
+    if not isinstance(value, torch.Tensor):
+        raise Advice(f"`loss` returns a {type(value).__name__}; return one number computed from a")
+    value.backward()
     grads = {name: tensor.grad for name, tensor in tensors.items()}
     values = {name: None if grad is None else grad.item() for name, grad in grads.items()}
     for name, right, aim in (
@@ -107,10 +122,18 @@ def _both_frameworks() -> Iterator[None]:
     """Say that a loss runs in both frameworks if a function of one gets values of the other."""
     try:
         yield
-    except TypeError as error:
-        if not any(words in str(error) for words in ("valid JAX type", "must be Tensor, not")):
+    except (TypeError, AttributeError) as error:
+        if not any(words in str(error) for words in OF_ONE):
             raise
-        raise Advice(
-            "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
-            "both have, such as `+`, `*` and `**`, and no function of one framework"
-        ) from error
+        raise Advice(IN_BOTH) from error
+
+
+@contextlib.contextmanager
+def _says_what_to_transpose() -> Iterator[None]:
+    """Say what the linear function takes if it gets a gradient in place of a tangent."""
+    try:
+        yield
+    except ValueError as error:
+        if "linearized function called on tangent values" not in str(error):
+            raise
+        raise Advice(TRANSPOSE) from error

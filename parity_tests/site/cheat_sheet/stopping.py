@@ -39,8 +39,8 @@ ROWS = (
         torch="loss.backward()\nw.grad",
         jaxgrad="g = jaxgrad.grad(loss)(p)['w']",
         wrong="g = jax.grad(loss)(p)['w']",
-        trap="`jax.grad` gives zeros where there is no path. Adam with any weight decay then moves "
-        "`w` by about the learning rate in each step.",
+        trap="`jax.grad` gives zeros where there is no path. Adam with a weight decay such as "
+        "0.01 then moves `w` by about the learning rate in each step.",
         given=W_AND_V,
         torch_before="w.requires_grad_()\nloss = (x ** 2).sum()",
         jax_before=LOSS,

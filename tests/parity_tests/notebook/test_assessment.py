@@ -1,10 +1,12 @@
 """The assessment and its key are what their programs print in a plain session."""
 
 import re
+from typing import Any
 
 import pytest
 
 from parity_tests.notebook.assessment import (
+    COURSE,
     HEAD_B,
     KEY,
     KEY_B,
@@ -109,6 +111,8 @@ def test_the_questions_of_the_three_sessions():
 
     assert [q for q in first if not in_sessions(q)] == []
     assert [q for q in second if in_sessions(q)] == []
+    assert "question 14 of the first test" in COURSE.read_text(encoding="utf-8")
+    assert name(first[13]) == "coupled_decay"
 
 
 def test_the_first_test_asks_for_what_the_course_promises():
@@ -227,12 +231,21 @@ def test_a_question_of_variant_b_has_other_answers(outputs, outputs_b, question)
     right = outputs_b[name(question)]
 
     assert shown(first) != shown(question)
+    assert not question.line or question.line != first.line
     assert (right == outputs[name(question)]) == (name(question) in SAME)
     if question.line and question not in OF_PROVE and "prove(" not in new:
         of_torch, of_jax = right.splitlines()
         assert of_torch.removeprefix("torch: ") == of_jax.removeprefix("JAX: ") != of_jax
     if is_mistake(question):
         assert outputs_b[f"{name(question)}, wrong"] != right
+
+
+def test_the_report_of_variant_b_names_the_line_to_change(outputs_b):
+    """The stopped leaf is the bias, and the printed cause is confirmed."""
+    report = outputs_b["td_critic, wrong"]
+
+    assert "originates here" in report and "jax: l1.bias" in report
+    assert "an extra stop_gradient at" in report and "all gradients agree" in report
 
 
 def test_variant_b_has_the_points_of_the_first_test():
@@ -245,3 +258,22 @@ def test_variant_b_has_the_points_of_the_first_test():
         question.line for question in QUESTIONS_B if question.line in text and question.line
     ]
     assert f"{first.points} points, {first.minutes} minutes" in text
+
+
+@pytest.mark.parametrize(
+    ("exams", "structure", "gradients"),
+    [
+        (EXAMS, ["0.weight", "0.bias"], "1 of 3 gradients differ: input 0"),
+        (EXAMS_B, [], "3 of 5 gradients differ: 0.weight, 0.bias, input 0"),
+    ],
+)
+def test_question_13_counts_a_missing_gradient_under_structure(exams, structure, gradients):
+    """Both keys teach the rule of docs/prove.md: only an input is counted under `gradients`."""
+    names: dict[str, Any] = {}
+    exec(compile(programs(exams)["verdicts_of_a_port"], "question_13", "exec"), names)
+    surfaces = names["report"].surfaces
+    first = surfaces["gradients"].findings[0]
+
+    assert [finding.torch for finding in surfaces["structure"].findings] == structure
+    assert surfaces["gradients"].text.startswith(gradients)
+    assert structure or first.jax_value == pytest.approx(2 * first.torch_value)

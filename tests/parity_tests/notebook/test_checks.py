@@ -112,13 +112,36 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "none_or_zero/one_of_each",
             'def loss(p): return p["a"] ** 2 + 0 * p["b"] + jax.lax.stop_gradient(p["c"])',
             "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
-            "both have, such as `+`, `*` and `**`, and no function of one framework.",
+            "both have, such as `+`, `*` and `**`, and no function or method of one framework.",
         ),
         (
             "none_or_zero/one_of_each",
             'def loss(p): return torch.square(p["a"]) + 0 * p["b"]',
             "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
-            "both have, such as `+`, `*` and `**`, and no function of one framework.",
+            "both have, such as `+`, `*` and `**`, and no function or method of one framework.",
+        ),
+        *(
+            (
+                "none_or_zero/one_of_each",
+                f'def loss(p): return p["a"] ** 2 + 0 * p["b"] + {third}',
+                "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
+                "both have",
+            )
+            for third in ('p["c"].detach()', 'jnp.floor(p["c"])')
+        ),
+        (
+            "none_or_zero/one_of_each",
+            "def loss(p): return p",
+            "`loss` returns a dict; return one number computed from a.",
+        ),
+        (
+            "none_or_zero/transposed",
+            "forward, backward = [5, 3, 0], [8, 2]\n"
+            "def pull_back(f, x, g): return jax.linearize(f, x)[1](g)",
+            "`pull_back` calls the linear function with the gradient of f(x). That function takes "
+            "a tangent of x, with one number for each input; its transpose takes a gradient of "
+            "f(x), with one number for each output. Call the transpose, "
+            "`jax.linear_transpose(linear, x)`.",
         ),
         (
             "none_or_zero/transposed",
@@ -165,10 +188,16 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "`jaxgrad.hook` returns: `h = jaxgrad.hook(h, fn)`.",
         ),
         (
+            "custom/clipped_straight_through",
+            "def quantize(x): return jaxgrad.straight_through(jnp.round)(jnp.clip(x, -1, 1))",
+            "the gradient at the bounds, [1, -1], is [0.5, 0.5].",
+        ),
+        (
             "prove_your_port/default_of_gelu",
             "",
-            "`prove` finds the first difference at `1 (gelu)` of the torch module: GELU is the "
-            "tanh approximation, torch uses the exact form. Correct that part of `port`.",
+            "the output or a gradient of `port` differs from torch. Call `print(prove(layers, "
+            "port, weights, points))`, read which layer the report names, and correct that part "
+            "of `port`.",
         ),
         (
             "prove_your_port/default_of_gelu",

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import json
 import re
 import shlex
 import subprocess
@@ -28,7 +29,7 @@ from parity_tests.notebook.course import (
     open_exercise,
     section,
 )
-from parity_tests.notebook.sessions import LESSONS
+from parity_tests.notebook.sessions import LESSONS, plan
 from parity_tests.notebook.worksheet import open_exercises
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.program import jax_program, torch_program
@@ -92,6 +93,36 @@ def test_reading_takes_the_time_that_is_planned():
         programs = text.count("```python\n")
         words = len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
         assert minutes >= words / 60 + programs, (words, programs)
+
+
+@pytest.mark.parametrize("lesson", [one for one in LESSONS if one.session], ids=lambda one: one[0])
+def test_the_class_part_of_a_notebook_is_read_in_the_time_that_is_planned(lesson):
+    """A reader needs a minute for 60 words of text or of output; a list to look up is not read."""
+    path = ROOT / "notebooks" / f"{lesson.notebook}.ipynb"
+    words = 0
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown" and f"\n## {lesson.home}" in f"\n{text}":
+            break
+        if cell["cell_type"] == "markdown":
+            read = re.sub(r", to look up when.*?(?=\n## )", "", text, flags=re.DOTALL)
+            words += len(read.split())
+        for output in cell.get("outputs", ()):
+            words += len("".join(output.get("text", ())).split())
+            words += len("".join(output.get("data", {}).get("text/plain", ())).split())
+    planned = sum(row.minutes for row in plan(lesson.session) if row.kind == "run")
+
+    assert planned >= words / 60, words
+
+
+def test_the_reading_at_home_before_the_second_of_two_sessions():
+    """The plan states what the class reads at home, with the minutes of the three sessions."""
+    _, _, text = COURSE.partition("\n## With two sessions\n")
+    *parts, total = map(int, re.findall(r"(\d+) minutes", text.partition("\n| ")[0]))
+    second = {row.kind: row.minutes for row in plan(2) if row.kind in ("read", "run")}
+    third = next(row.minutes for row in plan(3) if row.kind == "read")
+
+    assert parts == [second["read"], second["run"], third] and total == sum(parts)
 
 
 def test_an_answer_is_recorded():

@@ -22,7 +22,8 @@ def test_the_committed_page_is_current(name):
 @pytest.mark.parametrize("name", paper.PAGES)
 def test_a_page_is_one_offline_file(name):
     """It has the lines to write on and the code of the page in docs/, and refers to nothing."""
-    source = paper.PAGES[name][0].read_text(encoding="utf-8")
+    path, _, section = paper.PAGES[name]
+    source = paper.only(section, path.read_text(encoding="utf-8"))
     page = paper.page(name)
 
     assert page.count('<div class="write">') == source.count('<div class="write">')
@@ -36,8 +37,10 @@ def test_a_page_is_one_offline_file(name):
     [
         ("worksheet", 8),
         ("one_lesson_handout", 4),
-        ("assessment", 12),
-        ("assessment_key", 8),
+        ("assessment", 8),
+        ("assessment_second", 4),
+        ("assessment_key", 6),
+        ("assessment_second_key", 3),
         ("assessment_b", 8),
         ("assessment_b_key", 3),
     ],
@@ -64,7 +67,9 @@ def test_a_page_is_printed_on_upright_pages(browser, name, count):
         ("worksheet", "h3"),
         ("one_lesson_handout", "h3"),
         ("assessment", "h4"),
+        ("assessment_second", "h4"),
         ("assessment_key", "h4"),
+        ("assessment_second_key", "h4"),
         ("assessment_b", "h4"),
         ("assessment_b_key", "h3"),
     ],
@@ -77,6 +82,19 @@ def test_no_question_or_answer_is_divided(browser, name, heading):
     tab.close()
 
     assert cut == []
+
+
+def test_each_test_is_printed_by_itself():
+    """The files of the first test have no question or answer of the second, and conversely."""
+    for first, second in (
+        ("assessment", "assessment_second"),
+        ("assessment_key", "assessment_second_key"),
+    ):
+        numbers = [
+            [int(n) for n in re.findall(r"<h4>(?:Question|Answer) (\d+)</h4>", paper.page(name))]
+            for name in (first, second)
+        ]
+        assert numbers == [list(range(1, 17)), list(range(17, 24))]
 
 
 def test_a_divided_question_is_found(browser):

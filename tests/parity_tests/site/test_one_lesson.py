@@ -8,6 +8,7 @@ import pytest
 from jaxgrad.parity import prove
 from parity_tests.notebook.teachers import model_answers
 from parity_tests.runner.settings import ROOT
+from parity_tests.site import learned_values
 from parity_tests.site.one_lesson import (
     ANSWERS,
     EXERCISES,
@@ -96,6 +97,9 @@ def test_the_sentences_on_the_ports_are_true():
     np.testing.assert_allclose(twice, 2 * once)
     of_torch, of_port = trained("C")
     assert of_port.last < of_torch.last and "its loss is lower than torch's" in text
+    of_states = [run.grads["w"].ravel() for run in trained("C")]
+    np.testing.assert_allclose(of_states[0][0], of_states[1][0])
+    assert of_states[1][1] / of_states[0][1] > 1.5 and "another direction" in text
     assert trained("A")[1].last < trained("A")[0].last
     assert not np.any(trained("D")[1].grads["x"])
 
@@ -126,3 +130,10 @@ def test_prove_agrees_with_the_answers(letter):
 
     assert report.surfaces["forward"].verdict == "pass"
     assert report.verdict == ("pass" if has_gradient(letter) else "fail")
+
+
+def test_the_figure_of_port_c_fills_a_window():
+    """A teacher projects the file, so it has no fixed width of its own."""
+    text = learned_values.PATH.read_text(encoding="utf-8")
+
+    assert 'class="jaxgrad-figure" width="100%" height="100%" viewBox=' in text

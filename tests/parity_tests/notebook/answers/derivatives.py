@@ -20,7 +20,7 @@ ANSWERS: Answers = {
         [
             """
             def quantize(x):
-                bounded = jnp.clip(x, -1, 1)
+                bounded = jaxgrad.functional.clamp(x, -1, 1)
                 return jaxgrad.straight_through(jnp.round)(bounded)
             """,
             """
@@ -32,6 +32,11 @@ ANSWERS: Answers = {
         [
             "def quantize(x): return x + lax.stop_gradient(jnp.round(jnp.clip(x, -1, 1)) - x)",
             "def quantize(x): return x + lax.stop_gradient(jnp.round(x) - x)",
+            """
+            def quantize(x):
+                bounded = jnp.clip(x, -1, 1)
+                return jaxgrad.straight_through(jnp.round)(bounded)
+            """,
             """
             def quantize(x):
                 bounded = jnp.minimum(x, 1)
