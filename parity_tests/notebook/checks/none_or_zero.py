@@ -49,7 +49,8 @@ def transposed(forward, backward, pull_back):
         return x.grad
 
     point, both = [2.0, 5.0], [1.0, 1.0, 0.0]
-    column = torch.autograd.functional.jacobian(in_torch, torch.tensor(point))[:, 0]
+    jacobian: Any = torch.autograd.functional.jacobian(in_torch, torch.tensor(point))
+    column = jacobian[:, 0]
     for name, answer, wanted in (
         ("forward", forward, column),
         ("backward", backward, gradient(in_torch, point, both)),

@@ -726,6 +726,8 @@ def test_a_queue_that_gets_another_value_is_named():
     """The values are transposed before they are written into a part of the buffer."""
 
     class Queue(nn.Module):
+        queue: torch.Tensor
+
         def __init__(self):
             super().__init__()
             self.a, self.b = nn.Linear(3, 2), nn.Linear(3, 2)
