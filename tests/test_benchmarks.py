@@ -199,9 +199,9 @@ def test_the_page_on_costs_quotes_the_optimizers_on_a_gpu():
 
 
 def test_the_readme_quotes_what_a_proof_costs():
-    """The largest ratio of a proof that passes."""
+    """The largest ratio of a proof, with the search for a cause if it fails."""
     rows = results.load(HERE)["proof"]["numbers"]
-    most = max(row["ratio"] for name, row in rows.items() if name.endswith(", pass"))
+    most = max(row["ratio"] for row in rows.values())
     page = " ".join((HERE.parent / "README.md").read_text().split())
 
     assert f"A proof takes up to {most:.1f} times as long as compiling and running" in page
