@@ -507,6 +507,15 @@ class Evidence:
         inputs = zip(self.port.program.input_paths, gradients.leaves[count:], strict=True)
         return grads | {f"input {path}": g for path, g in inputs}
 
+    def one_sided(self, run: TorchRun) -> set[str]:
+        """Return the parameters that have a gradient in torch's run alone, or in JAX alone."""
+        reachable, leaves_of = self.port.reachable, self.port.weights.leaves_of
+        return {
+            name
+            for name, gradient in run.grads.items()
+            if (gradient is not None) != any(reachable[i] for i in leaves_of(name))
+        }
+
     def torch_gradients(self, run: TorchRun) -> dict[str, Any]:
         """Return torch's gradients keyed by name, or `input ...` for inputs."""
         inputs = zip(self.port.program.input_paths, run.input_grads, strict=True)

@@ -51,7 +51,7 @@ def span(node: ast.Slice, start: Value, scope: Scope) -> Span | None:
 
 
 def axis_of(owner: Value, key: Value, scope: Scope, node: ast.AST) -> tuple[int, Span] | None:
-    """Return the axis that an index slices from a tensor on, with the slice; None for other ones.
+    """Return the axis on which a slice in an index begins at a tensor, and the slice, or None.
 
     Raises:
         PortError: The index has other parts than whole slices, or it is not that of a tensor.

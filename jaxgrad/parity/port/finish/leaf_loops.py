@@ -280,7 +280,7 @@ def _parts(code: ast.expr) -> dict[object, ast.expr]:
 
 
 def _holds_leaves(code: ast.expr) -> bool:
-    """Return whether code is a container of tensors of the params, or of such containers."""
+    """Return whether an expression is a container of the params' tensors, or of such ones."""
     parts = _parts(code).values()
     return bool(parts) and all(_is_leaf(x) or _holds_leaves(x) for x in parts)
 

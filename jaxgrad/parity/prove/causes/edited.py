@@ -121,11 +121,7 @@ def _wrong(evidence: Evidence) -> Wrong:
     run = evidence.runs[0]
     if not run.has_gradients:
         run = evidence.torch_side.run(evidence.draws[0])
-    missing = set()
-    for name, gradient in run.grads.items():
-        leaves = evidence.port.weights.leaves_of(name)
-        if leaves and (gradient is None) == any(evidence.port.reachable[i] for i in leaves):
-            missing.add(name)
+    missing = {x for x in evidence.one_sided(run) if evidence.port.weights.leaves_of(x)}
     return Wrong(values - missing, missing)
 
 

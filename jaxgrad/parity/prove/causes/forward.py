@@ -181,15 +181,14 @@ class Search:
         self, seen: Sequence[tuple[Trial, int, np.ndarray]]
     ) -> list[tuple[Trial, int, np.ndarray]]:
         """Leave out the results that have another order than JAX's value, if one has its order."""
-        kept = list(seen)
-        for row in {row for _, row, _ in seen}:
-            alike = [entry for entry in seen if entry[1] == row]
-            if len(alike) > 1:
-                data = self.evidence.port.value(self.evidence.draws[self.draw], self.spot(row))
-                moved = [entry for entry in alike if not equal(entry[2], data)]
-                dropped = {id(entry) for entry in moved if len(moved) < len(alike)}
-                kept = [entry for entry in kept if id(entry) not in dropped]
-        return kept
+        counts = collections.Counter(row for _, row, _ in seen)
+        rows = [row for row, count in counts.items() if count > 1]
+        if not rows:
+            return [*seen]
+        draw, spots = self.evidence.draws[self.draw], [*map(self.spot, rows)]
+        data = dict(zip(rows, self.evidence.port.values(draw, spots), strict=True))
+        exact = {row for _, row, x in seen if row in data and equal(x, data[row])}
+        return [found for found in seen if found[1] not in exact or equal(found[2], data[found[1]])]
 
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Yield the calls whose result occurs in JAX if they read another value."""

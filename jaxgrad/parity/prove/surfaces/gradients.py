@@ -44,7 +44,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
             text += " with redrawn weights and inputs, but not with the given ones"
         parameters = {j.name for j in judged if not j.name.startswith("input ")}
         only_inputs = parameters and parameters.isdisjoint(j.name for j in wrong)
-        if only_inputs and not _has_one_sided(evidence, draw):
+        if only_inputs and not evidence.one_sided(evidence.runs[draw]):
             text += "; the gradients of all parameters agree"
         names = {j.name for j in wrong}
         causes = [x for x in ((why, *why.rest) if why is not None else ()) if x.fixed & names]
@@ -73,15 +73,6 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     control = _control(evidence)
     masks = [j for each in evidence.judged_gradients for j in each if j.verdict == "mask"]
     return Judgement(Surface("gradients", "pass", text, rows, control=control), _ignored(masks))
-
-
-def _has_one_sided(evidence: Evidence, draw: int) -> bool:
-    """Whether a parameter has a gradient in one framework alone, which is not judged here."""
-    weights, reachable = evidence.port.weights, evidence.port.reachable
-    return any(
-        (gradient is not None) != any(reachable[i] for i in weights.leaves_of(name))
-        for name, gradient in evidence.runs[draw].grads.items()
-    )
 
 
 def _one_sided(evidence: Evidence) -> Judgement:

@@ -1,4 +1,4 @@
-"""Loops over tensors are found where their iterations are alike, and read their own tensors."""
+"""A loop over tensors is found if its iterations are alike and each reads its own tensors."""
 
 import copy
 from typing import Any
