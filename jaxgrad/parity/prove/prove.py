@@ -471,5 +471,5 @@ def _made(judgement: Judgement, made: str) -> Judgement:
     surface = judgement.surface
     if surface.verdict == "not judged":
         return judgement
-    text = f"{surface.text}; {made}"
+    text = f"{made}: {surface.text}"
     return judgement._replace(surface=dataclasses.replace(surface, text=text))

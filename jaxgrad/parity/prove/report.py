@@ -88,6 +88,8 @@ class Finding:
             f"  {self.text}",
         ]
         if self.torch_value is not None or self.jax_value is not None:
+            if self.surface == "forward":  # the numbers are those of the output that is named last
+                lines[-1] += ":"
             at = f"  at {list(self.index)}: " if self.index else "  "
             lines.append(f"{at}torch gives {self.torch_value}, JAX gives {self.jax_value}")
         if self.cause:

@@ -250,8 +250,8 @@ class Rerun(Difference):
 
 # How gradients are compared if the forward passes differ, and the mistake in them is known.
 MADE = Told(
-    "once torch makes the same mistake in its forward pass",
-    "once torch's forward pass does what JAX's does",
+    "with the same mistake in torch's forward pass",
+    "with what JAX does in torch's forward pass",
 )
 
 

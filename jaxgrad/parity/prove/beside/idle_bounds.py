@@ -7,6 +7,7 @@ it, or with another number in it, has the same values and gradients on these inp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_key, leaf_of
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
-from jaxgrad.parity.prove.record.torch_side.values import Value
+from jaxgrad.parity.prove.record.torch_side.values import BOUNDS, Value
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.wording import jax_program
 
@@ -29,6 +30,7 @@ _BOUNDS = frozenset({
 })  # fmt: skip
 _FILLS = ("masked_fill", "masked_fill_", "nan_to_num", "where")  # their number is not a bound
 _SAME = REARRANGES | {"custom_vjp_call"}  # an equation with a body returns what that returns
+_IN_JAX = ("max", "min", "clamp", "select_n")
 _UNLIMITED = 1e30  # a bound that is meant for infinite numbers
 _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounded to float32
 
@@ -36,7 +38,8 @@ _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounde
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     """Return the forward surface with a note on the bounds that it did not compare."""
     idle = [i for i in range(len(evidence.runs[0].values)) if _is_idle(evidence, i)]
-    if not idle:
+    whole = _integer_bounds(evidence)
+    if not idle and not whole:
         return judgement
     values = (evidence.run_with_values(0) if evidence.rerunnable else evidence.runs[0]).values
     settings = _settings(values, idle)
@@ -44,10 +47,11 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     spots, prints = evaluation.spots(evidence.jax_runs[0].prints)
     missing = [i for i in idle if not _has_counterpart(evidence, i, spots, prints)]
     program, notes = jax_program(evidence.reference), []
-    if missing:
+    if missing or whole:
         notes.append(
-            f"torch's {_named(values, missing)} changes no number on the inputs of this proof, "
-            f"and no such step was found in {program}: add inputs on which it acts, with also="
+            f"torch's {_named([*(values[i] for i in missing), *whole])} changes no number on the "
+            f"inputs of this proof, and no such step was found in {program}: add inputs on which "
+            "it acts, with also="
         )
     own = literals(evidence.port.program.jaxpr, integers=True)
     unlike = {
@@ -58,15 +62,15 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     if unlike:
         number = f"{next(iter(unlike.values())):g}"
         notes.append(
-            f"torch's {_named(values, [*unlike])} changes no number on the inputs of this proof, "
-            f"and its number {number} was not found in {program}: add inputs on which it acts, "
-            "with also="
+            f"torch's {_named([values[i] for i in unlike])} changes no number on the inputs of "
+            f"this proof, and its number {number} was not found in {program}: add inputs on which "
+            "it acts, with also="
         )
     return judgement._replace(notes=(*judgement.notes, *notes))
 
 
-def _named(values: Sequence[Value], numbers: Sequence[int]) -> str:
-    value, more = values[numbers[0]], len(numbers) - 1
+def _named(values: Sequence[Value]) -> str:
+    value, more = values[0], len(values) - 1
     others = f" (and {more} other call{'s' * (more > 1)})" if more else ""
     return f"{value.op} in {value.module or ROOT}{f', {value.line}' if value.line else ''}{others}"
 
@@ -87,6 +91,41 @@ def _is_idle(evidence: Evidence, number: int) -> bool:
         if not any(np.array_equal(x, value.print) for x in (*read, *weights)):
             return False
     return True
+
+
+def _integer_bounds(evidence: Evidence) -> list[Value]:
+    """Return the bounds of integers, as of a count, that change none and that the port lacks."""
+    kept = [[v for v in run.discrete if v.op in BOUNDS] for run in evidence.runs]
+    if len({len(values) for values in kept}) > 1:
+        return []
+    idle = [each for each in zip(*kept, strict=True) if all(_bounded(v) is not None for v in each)]
+    if not idle:
+        return []
+    flow, equations = evidence.flow, evidence.port.program.equations
+    bounds = [key for key in flow.parents if equations[key[0]].primitive.name in _IN_JAX]
+    bounded = {k for key in bounds for k in flow.parents[key]}
+    exact = evidence.port.discrete(evidence.draws[0])
+    integers = [x for key, x in exact.items() if key in bounded]
+    floats = [x for key, x in evidence.jax_runs[0].prints.items() if key in bounded]
+
+    def has(operand: Any) -> bool:
+        print_ = fingerprint(operand.astype(np.float64))
+        return any(np.array_equal(x, operand) for x in integers) or any(
+            print_distance(x, print_).min(initial=np.inf) < SAME for x in floats
+        )
+
+    return [value for value, *_ in idle if not has(_bounded(value))]
+
+
+def _bounded(value: Value) -> np.ndarray | None:
+    """Return the operand of a bound that returns it unchanged."""
+    if value.call is None or value.data is None:
+        return None
+    func, args, kwargs = value.call
+    if func.__name__.endswith("_") and not func.__name__.startswith("__"):
+        return None  # its operand is the result
+    given = [np.asarray(x) for x in (*args, *kwargs.values()) if hasattr(x, "shape")]
+    return next((x for x in given if np.array_equal(x, value.data)), None)
 
 
 def _settings(values: Sequence[Value], idle: Sequence[int]) -> dict[int, list[float]]:

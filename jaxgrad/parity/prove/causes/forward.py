@@ -20,12 +20,11 @@ from collections.abc import (
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax.extend import core as jex_core
 
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.align.order import exchanged_axes, reordering
-from jaxgrad.parity.prove.causes import exchanges, masks, pairings, trials
+from jaxgrad.parity.prove.causes import discrete, exchanges, masks, pairings, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     AGREES,
     MARGIN,
@@ -39,17 +38,17 @@ from jaxgrad.parity.prove.causes.acceptance import (
 )
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE
 from jaxgrad.parity.prove.causes.mistakes.cells import GATES
-from jaxgrad.parity.prove.causes.numbers import SAME, equal, find, find_multiple
-from jaxgrad.parity.prove.causes.trials import Trial
+from jaxgrad.parity.prove.causes.numbers import SAME, equal, find, find_multiple, find_print
+from jaxgrad.parity.prove.causes.trials import Discrete, Trial
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.locate import shuffled as locate_shuffled
 from jaxgrad.parity.prove.locate.forward import INNER_GRADIENT
 from jaxgrad.parity.prove.record.jax_side import evaluation
-from jaxgrad.parity.prove.record.jax_side.flow import leaf_of
+from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_of
 from jaxgrad.parity.prove.record.jax_side.port import Draw
-from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
+from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals, numbers_of
 from jaxgrad.parity.prove.record.lazy import replaced
 from jaxgrad.parity.prove.record.torch_side.side import STATE
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
@@ -92,6 +91,7 @@ class Guess(NamedTuple):
     seen: bool = True  # whether JAX has the value that it gives, or all outputs
     write: InTorch = InTorch()  # what torch's code needs in order to do the same
     scales: bool = False  # whether JAX's value is a multiple of torch's, which may be chance
+    discrete: Value | None = None  # the call with the mistake, if it returns integers or booleans
 
     @property
     def confirmed(self) -> bool:
@@ -158,11 +158,14 @@ class Search:
             yield trial._replace(row=next(rows, None))
         partial = []
         seen: list[tuple[Trial, int, np.ndarray]] = []
+        again: list[Trial] = []
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
             self.tried[trial.difference] = None
             if row is not None:
                 seen.append((trial, row, x))
+            elif not trial.partial and not np.array_equal(x, value.data):
+                again += self._again(i, trial, x)
         for trial, row, x in self._in_order(seen):
             read = (self.run.values[k].data for k in value.inputs)
             operand = any(y is not None and np.array_equal(x, y) for y in read)
@@ -174,8 +177,35 @@ class Search:
         yield from self.rewired([i])
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
+        yield from again
         read = [k for j in (i, *self._moves(i, 4)) for k in self.run.values[j].inputs]
         yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
+
+    def _again(self, i: int, trial: Trial, x: np.ndarray) -> Iterator[Trial]:
+        """Yield a mistake whose result both programs have, if JAX has it once more than torch.
+
+        JAX then computes twice what torch computes once, such as a minimum where torch takes a
+        minimum and a maximum. The copies are in the same order in both programs.
+        """
+        row = find(x, self.every_print[self.draw])
+        if row is None or is_constant(self.every_print[self.draw][row]):
+            return
+        printed, values = self.every_print[self.draw][row], self.run.values
+        equations = self.evidence.port.program.equations
+        rows = np.flatnonzero(print_distance(printed, self.every_print[self.draw]) < SAME)
+        keys = [
+            spot.key
+            for spot in map(self.spots.__getitem__, rows)
+            if spot.path in equations and equations[spot.path].primitive.name not in REARRANGES
+        ]
+        own = [
+            k
+            for k, value in enumerate(values)
+            if value.op not in (*MOVES, "result", "input")
+            and print_distance(value.print, printed) < SAME
+        ]
+        if len(keys) == len(own) + 1:
+            yield trial._replace(key=keys[sum(k < i for k in own)], whole=True)
 
     def _in_order(
         self, seen: Sequence[tuple[Trial, int, np.ndarray]]
@@ -270,11 +300,10 @@ class Search:
         equations = self.evidence.port.program.equations
         made = [equations[path] for path, _ in keys if path in equations]
         factors = {
-            float(v.val)
+            float(x)
             for eqn in made
             if eqn.primitive.name in ("mul", "div")
-            for v in eqn.invars
-            if isinstance(v, jex_core.Literal) and np.ndim(v.val) == 0
+            for x in numbers_of(eqn)
         }
         return bool(factors & {*map(float, numbers)})
 
@@ -371,15 +400,36 @@ class Search:
             near |= {k for i in near for k in self.run.values[i].inputs}
         yield from exchanges.exchanged(self.run, self.evidence.port.weights.shapes, starts, near)
 
-    def paired(self, starts: Sequence[int]) -> Iterator[Trial]:
-        """Yield the pairings of elements whose result occurs in the JAX program."""
+    def paired(self, starts: Sequence[int]) -> Iterator[Trial | None]:
+        """Yield the pairings of elements whose result occurs in the JAX program, None for others.
+
+        Each takes a run of torch, so that other mistakes are tried in between.
+        """
         for one, *all_ in pairings.paired(self.run, starts):
             rerun = self._rerun(self.draw, one.changes)
-            if rerun is not None:
-                distances = print_distance(rerun.values[one.value].print, self.prints)
-                if np.min(distances, initial=np.inf) < SAME:
-                    row = int(np.argmin(distances))
-                    yield from (trial._replace(row=row) for trial in (*all_, one))
+            result = None if rerun is None else rerun.values[one.value].print
+            row = None if result is None else find_print(result, self.prints)
+            if row is not None:
+                yield from (trial._replace(row=row) for trial in (*all_, one))
+            else:
+                yield None
+
+    def discrete(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the mistakes in calls before `starts` that return integers or booleans."""
+        numbers = discrete.numbers(self.evidence.port.program)
+        return discrete.mistakes(self.run, starts, numbers) if starts else iter(())
+
+    @functools.cached_property
+    def _discrete(self) -> Mapping[Key, np.ndarray]:
+        return self.evidence.port.discrete(self.evidence.draws[self.draw])
+
+    def computed(self, mistake: Discrete) -> Key | None:
+        """Return the JAX value that equals the result of a discrete call with a mistake."""
+        return discrete.computed(self.evidence.port.program, self._discrete, mistake.result)
+
+    def _contradicts(self, mistake: Discrete) -> bool:
+        key, equations = self.computed(mistake), self.evidence.port.program.equations
+        return key is not None and discrete.contradicts(equations[key[0]], mistake)
 
     def scaled_weights(self, starts: Iterable[int]) -> Iterator[Trial]:
         """Yield the weights of which JAX has a multiple, at the calls that read them."""
@@ -454,12 +504,15 @@ class Search:
         """
         if not self._has_shapes(trial):
             return None
-        same = trial.difference, trial.changed, trial.partial
+        same = trial.difference, trial.changed, trial.partial, trial.whole
         if trial.changed >= 0 and same in self.failed:
             return None
         tested = self._tested(trial)
-        if tested is None:
+        if tested is not None and trial.discrete is not None and self._contradicts(trial.discrete):
+            return None
+        if tested is None or (trial.whole and not tested.complete):
             self.failed.add(same)
+            return None
         return tested
 
     def _tested(self, trial: Trial) -> Tested | None:
@@ -534,8 +587,12 @@ class Search:
         They are the calls of one line of the user's code, all calls, or those where the programs
         first differ. A line may call the function several times, of which one may be wrong.
         """
-        value = self.run.values[trial.value if trial.changed < 0 else trial.changed]
-        alike = {v.call_number: v for v in self.run.values if v.op == value.op}.values()
+        if trial.discrete is None:
+            listed: Sequence[Value] = self.run.values
+            value = listed[trial.value if trial.changed < 0 else trial.changed]
+        else:
+            listed, value = self.run.discrete, trial.discrete.call
+        alike = {v.call_number: v for v in listed if v.op == value.op}.values()
         if not 1 < len(alike) <= _CALLS:
             return
         changes = [*trial.everywhere()]
@@ -764,7 +821,7 @@ def _same_place(value: Value, calls: Sequence[Value]) -> set[int]:
     return {numbers[place] for numbers in modules.values() if len(numbers) == len(own)}
 
 
-def _in_turn(streams: Sequence[Iterator[Trial]]) -> Iterator[Trial]:
+def _in_turn(streams: Sequence[Iterator[Trial | None]]) -> Iterator[Trial]:
     for group in itertools.zip_longest(*streams):
         yield from (trial for trial in group if trial is not None)
 
@@ -835,26 +892,14 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     swaps = search.exchanged(starts)
     hidden = (trial._replace(whole=True) for trial in search.hidden(starts))
     first, then = map(search.all_trials, (starts, later))
-    for trial in search.in_time(
-        itertools.chain(
-            search.shared_masks(),
-            search.inner_stops(starts),
-            search.moved(starts),
-            search.paired(starts),
-            orders,
-            averages,
-            tables,
-            transposed,
-            swaps,
-            hidden,
-            first,
-            shuffled,
-            then,
-            skipping,
-        )
-    ):
+    near = itertools.chain(search.shared_masks(), search.inner_stops(starts), search.moved(starts))
+    others = itertools.chain(
+        orders, averages, tables, transposed, swaps, hidden, first, shuffled, then, skipping
+    )
+    in_turn = _in_turn([search.paired(starts), search.discrete(starts), others])
+    for trial in search.in_time(itertools.chain(near, in_turn)):
         tested = search.tested(trial)
-        if tested is not None and (tested.complete or not trial.whole):
+        if tested is not None:
             yield _guess(search, _with_alternatives(search, tested))
         search.tried[trial.difference] = None
     for tested in operands:
@@ -901,7 +946,12 @@ def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
         return [tested]
     trial = tested.trial
     called = trial.value if trial.changed < 0 else trial.changed
-    every = trials.in_call(search.run, called, search.numbers)
+    if trial.discrete is None:
+        every = trials.in_call(search.run, called, search.numbers)
+    else:
+        calls = search.discrete(search.starts)
+        same = trial.discrete.call
+        every = (trial for trial in calls if trial.discrete and trial.discrete.call is same)
     return _agreeing(
         search, (other for other in every if other.difference != trial.difference), tested
     )
@@ -958,6 +1008,8 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     texts = [x.says(evidence.reference) for x in differences]
     tried = tuple(x.says(evidence.reference) for x in search.tried if x not in differences)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
+    if trial.discrete is not None:
+        line, key = trial.discrete.call.line, search.computed(trial.discrete)
     if not complete and trial.unread >= 0 and not search.visible(trial.unread):
         # JAX reads another value than torch, and does not compute torch's: it differs before.
         value, key, line = search.starts[0], None, search.run.values[search.starts[0]].line
@@ -982,6 +1034,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         complete or trial.row is not None,
         trial.write if alone else InTorch(),
         trial.general == MULTIPLE,
+        None if trial.discrete is None else trial.discrete.call,
     )
 
 

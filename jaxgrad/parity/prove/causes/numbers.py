@@ -20,7 +20,12 @@ def find(x: np.ndarray, prints: np.ndarray) -> int | None:
     number = x.size == 1 and 4 * np.real(x.item()) % 1  # any program may contain 0, 1 or 0.5
     if not len(prints) or (is_constant(print_) and not number):
         return None
-    equal = np.flatnonzero(print_distance(print_, prints) < SAME)
+    return find_print(print_, prints)
+
+
+def find_print(one: np.ndarray, prints: np.ndarray) -> int | None:
+    """Return the row of `prints` that equals a fingerprint, or None."""
+    equal = np.flatnonzero(print_distance(one, prints) < SAME)
     return int(equal[0]) if len(equal) else None
 
 

@@ -37,6 +37,14 @@ _OPERANDS = 24  # values that may take the place of an operand
 Numbers = tuple[float, ...]
 
 
+class Discrete(NamedTuple):
+    """A torch call that returns integers or booleans, with a mistake."""
+
+    call: Value
+    result: np.ndarray  # with the mistake
+    comparison: tuple[str, float] | None  # by which sign, and with which number
+
+
 class Trial(NamedTuple):
     """One mistake, and the changes with which torch makes it too."""
 
@@ -60,6 +68,7 @@ class Trial(NamedTuple):
     whole: bool = False  # whether it is a cause only if it explains all outputs
     calls: int = 1  # that are changed for one mistake
     shapes: tuple[tuple[int, ...], ...] = ()  # that values of the JAX program must have
+    discrete: Discrete | None = None  # the changed call, if it returns integers or booleans
 
     @property
     def text(self) -> str:
@@ -71,7 +80,7 @@ def in_call(run: TorchRun, i: int, numbers: Numbers, shown: int = -1) -> Iterato
     """Yield the mistakes in the call that computed a value; `shown` is where they show."""
     value = run.values[i]
     if value.call is not None:
-        for wrong in variants(_live(value, numbers)):
+        for wrong in variants(live(value, numbers)):
             moves = shown < 0 or value.op in MOVES
             if moves or wrong.reorders:
                 yield _trial(run, i, wrong, numbers, shown if moves else -1)
@@ -81,7 +90,7 @@ def with_results(run: TorchRun, i: int, numbers: Numbers) -> Iterator[tuple[Tria
     """Yield the mistakes in the call that computed a value, with what the call then returns."""
     value = run.values[i]
     if value.call is not None and value.data is not None and not in_place(value):
-        for wrong, x in results(_live(value, numbers)):
+        for wrong, x in results(live(value, numbers)):
             yield _trial(run, i, wrong, numbers), x
 
 
@@ -93,12 +102,12 @@ def _trial(run: TorchRun, i: int, wrong: TorchCall, numbers: Numbers, shown: int
 
     def everywhere() -> list[Change]:
         alike = [v for v in run.values if v.op == value.op and v.call_number >= 0]
-        return [Change(v.call_number, _same(wrong.difference, v, numbers)) for v in alike]
+        return [change(wrong.difference, v, numbers) for v in alike]
 
     return Trial(
         i if shown < 0 else shown,
         wrong.difference,
-        (Change(value.call_number, _same(wrong.difference, value, numbers)),),
+        (change(wrong.difference, value, numbers),),
         everywhere,
         tested,
         wrong.partial,
@@ -693,21 +702,22 @@ def _out_of_place(func: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, *args, **kwargs: func(x.clone(), *args, **kwargs)
 
 
-def _live(value: Value, numbers: Numbers) -> TorchCall:
+def live(value: Value, numbers: Numbers) -> TorchCall:
+    """Return the call that computed a value, as a function of its operands."""
     assert value.call is not None
     func, args, kwargs = value.call
     func = _out_of_place(func) if in_place(value) else func
     return TorchCall(func, args, kwargs, value.op, numbers=numbers)
 
 
-def _same(mistake: Difference, value: Value, numbers: Numbers) -> Callable[..., Any]:
-    """Return the function that makes a mistake in a call, if it applies there."""
+def change(mistake: Difference, value: Value, numbers: Numbers) -> Change:
+    """Return the change that makes a mistake in the call of a value, if it applies there."""
     changes_operand, op = in_place(value), value.op
 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         plain = _out_of_place(func) if changes_operand else func
-        live = TorchCall(plain, args, kwargs, op, numbers=numbers)
-        out = next((wrong for wrong in variants(live) if wrong.difference == mistake), live).made()
+        own = TorchCall(plain, args, kwargs, op, numbers=numbers)
+        out = next((wrong for wrong in variants(own) if wrong.difference == mistake), own).made()
         return args[0].copy_(out) if changes_operand else out
 
-    return call
+    return Change(value.call_number, call)

@@ -290,12 +290,20 @@ def _finding(
     table = unequal_constants.find(evidence, draw, reads)
     other = None if cause else _transposed(evidence, draw, start)
     found = _found(run, alignment, start, key)
+    op = value.part or value.op
+    called = None if guess is None else guess.discrete
+    if called is not None:
+        module, op = called.module, called.op
+        at = evidence.run_with_values(draw).values[start].line
+        found = (
+            f"the result of torch's {op} is not floating. The first floating value that differs is "
+            f"the {list(value.shape)} output of torch's {value.op} at {at}."
+        )
     if other is not None:
         number, key = other
         found += f" JAX has the result of torch's {run.values[number].op} only transposed."
     if table is not None:
         found = _lacking(unequal_constants.read_by(evidence, draw, reads, table), table)
-    op = value.part or value.op
     if table is not None and not cause:
         module, op, key = table.value.module, table.value.op, table.key or key
     finding = Finding(

@@ -38,7 +38,7 @@ def test_a_finding_states_both_values_and_the_cause():
     assert str(finding).splitlines() == [
         "first divergence: forward, originates here",
         "  torch: fc (linear) | jax: net.py:3",
-        "  it differs",
+        "  it differs:",
         "  at [0, 1]: torch gives 1.5, JAX gives 2.5",
         "  likely cause: the bias is missing",
     ]

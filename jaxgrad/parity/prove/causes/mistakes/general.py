@@ -427,7 +427,9 @@ def other_numbers(call: TorchCall) -> Mistakes:
     scalars = (float, int) if call.op in BINARY else float  # an int may be a size or an axis
     for n, used in enumerate(call.args):
         for number in _unlike(call, used) if isinstance(used, scalars) else ():
-            args = [number if k == n else x for k, x in enumerate(call.args)]
+            whole = isinstance(used, int) and number.is_integer()  # integers stay integers
+            new = int(number) if whole else number
+            args = [new if k == n else x for k, x in enumerate(call.args)]
             wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
             yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=NUMBER)
     for name, used in named.items():

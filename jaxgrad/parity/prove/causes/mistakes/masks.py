@@ -20,9 +20,10 @@ def filled(call: TorchCall) -> Mistakes:
     """Use another value for masked elements, or another mask."""
     x, mask, *value = call.args
     if isinstance(mask, Tensor):
+        own = f"{value[0]:g}" if value and isinstance(value[0], int | float) else ""
         for fill in (*call.numbers, 0.0, float("-inf")):
             if [fill] != value:
-                text = Setting("masked elements", f"{fill:g}", verb="are")
+                text = Setting("masked elements", f"{fill:g}", own, verb="are")
                 yield call.called(text, x, mask, fill)
         yield call.called(Mutual("the mask is inverted"), x, ~mask.bool(), *value)
         if (turned := transposed(mask, x)) is not None:

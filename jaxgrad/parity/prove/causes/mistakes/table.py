@@ -9,7 +9,15 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.causes.mistakes import cells, general, layers, masks, recurrent, views
+from jaxgrad.parity.prove.causes.mistakes import (
+    cells,
+    discrete,
+    general,
+    layers,
+    masks,
+    recurrent,
+    views,
+)
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
 from jaxgrad.parity.prove.record.torch_side.values import MOVES
 from jaxgrad.parity.prove.wording import Difference
@@ -63,6 +71,10 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     "masked_fill": (masks.filled,),
     "where": (masks.chosen,),
     "repeat_interleave": (general.repeated,),
+    **dict.fromkeys(discrete.COMPARISONS, (discrete.compared,)),
+    **dict.fromkeys(discrete.TO_INTEGERS, (discrete.rounded,)),
+    **dict.fromkeys(discrete.LOGICAL, (discrete.logical,)),
+    **dict.fromkeys(("argmax", "argmin"), (discrete.largest, general.dimension)),
 }  # fmt: skip
 
 
@@ -78,7 +90,8 @@ def variants(call: TorchCall) -> Iterator[TorchCall]:
 def _variants(call: TorchCall) -> Iterator[TorchCall]:
     named = _TABLE.get(call.op, ())
     last = () if call.op in MOVES else (general.every,)
-    for mistakes in (general.eps, general.left_out, *named, general.other_numbers, *last):
+    first = (general.eps, general.left_out, discrete.left_out)
+    for mistakes in (*first, *named, general.other_numbers, *last):
         try:
             yield from mistakes(call)
         except Exception:  # the call has other arguments than this mistake expects

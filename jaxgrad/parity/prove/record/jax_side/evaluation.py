@@ -48,6 +48,7 @@ def run_watched(
     compute: Compute | None = None,
     read: Callable[[Key], bool] = lambda _: False,
     show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
+    discrete: bool = False,
 ) -> Watched:
     """Run the program on other leaves, and record or change values inside it.
 
@@ -66,6 +67,7 @@ def run_watched(
             the equation's own.
         read: Function that selects the values to record.
         show: Function from a key and a value to the record that is stored for it.
+        discrete: Whether to record integers and booleans, in place of floating numbers.
     """
     changes: dict[Path, dict[str, dict[int, Any]]] = {}
     for name, tree in (("slot", slots), ("scale", scales), ("cotangent", cotangent_scales)):
@@ -76,6 +78,7 @@ def run_watched(
         changes.setdefault(path, {})["noise"] = {0: x}
 
     numbers = program.numbers
+    kinds = (jnp.integer, jnp.bool_) if discrete else (jnp.inexact,)
 
     def after(eqn: Any, path: Path, outs: list[Any], slot: Any) -> Any:
         del eqn
@@ -91,7 +94,7 @@ def run_watched(
         # Equations of a custom rule's derivative are not among the program's equations.
         if path in program.equations and path not in program.closed:
             for k, x in enumerate(outs):
-                if jnp.issubdtype(x.dtype, jnp.inexact) and read((path, k)):
+                if any(jnp.issubdtype(x.dtype, kind) for kind in kinds) and read((path, k)):
                     records[k] = show((path, k), x)
         return outs, records or None
 
@@ -150,7 +153,7 @@ def spots(prints: Mapping[Key, Any]) -> tuple[list[Spot], np.ndarray]:
     """List all values and fingerprints in program order, one for each iteration of a scan."""
     listed: list[Spot] = []
     rows: list[np.ndarray] = []
-    for path, output in sorted(prints, key=lambda key: (_order(key[0]), key[1])):
+    for path, output in sorted(prints, key=order):
         x = np.asarray(prints[path, output])
         for iteration in np.ndindex(x.shape[:-1]):
             listed.append(Spot(path, output, iteration))
@@ -158,9 +161,11 @@ def spots(prints: Mapping[Key, Any]) -> tuple[list[Spot], np.ndarray]:
     return listed, np.stack(rows) if rows else np.zeros((0, SIZE))
 
 
-def _order(path: Path) -> tuple:
+def order(key: Key) -> tuple:
+    """Return a key that sorts values in program order."""
+    path, output = key
     # Equations nested in an equation run before its own outputs exist.
-    return (*path, float("inf"))
+    return (*path, float("inf")), output
 
 
 def _enters(program: JaxProgram, path: Path) -> bool:

@@ -137,6 +137,15 @@ class Port:
             ).prints
         return [np.asarray(values[spot.key])[spot.iteration] for spot in spots]
 
+    def discrete(self, draw: Draw) -> dict[Key, np.ndarray]:
+        """Return all integers and booleans of the JAX program, in program order."""
+        run = evaluation.run_watched(
+            self.program, self.leaves(draw), read=lambda _: True, show=lambda _, x: x,
+            noise=self.noise(draw), discrete=True,
+        )  # fmt: skip
+        keys = sorted(run.prints, key=evaluation.order)
+        return {key: np.asarray(run.prints[key]) for key in keys}
+
     def _print(self, key: Key, x: Any) -> np.ndarray:
         """Return a value's fingerprint, or one per iteration for a value inside a loop."""
         x, lengths = np.asarray(x), self.program.lengths[key[0]]

@@ -305,18 +305,19 @@ def literals(jaxpr: Any, *, integers: bool = False) -> list[float]:
     """
     constants = compat.open_jaxpr(jaxpr)[1]
     scalars = [x for x in constants if np.ndim(x) == 0]
-    scalars += [
-        v.val
-        for place in walk(jaxpr)
-        for v in place.eqn.invars
-        if isinstance(v, jex_core.Literal) and np.ndim(v.val) == 0
-    ]
+    scalars += [x for place in walk(jaxpr) for x in numbers_of(place.eqn)]
     powers = (place.eqn for place in walk(jaxpr) if place.eqn.primitive.name == "integer_pow")
     scalars += [float(eqn.params["y"]) for eqn in powers]
     kinds = (jnp.floating, jnp.integer) if integers else (jnp.floating,)
     real = [x for x in scalars if any(jnp.issubdtype(jnp.result_type(x), k) for k in kinds)]
     numbers = [float(x) for x in real]
     return list(dict.fromkeys(x for x in numbers if np.isfinite(x)))
+
+
+def numbers_of(eqn: Any) -> list[Any]:
+    """Return the numbers among the operands of an equation."""
+    constants = (v.val for v in eqn.invars if isinstance(v, jex_core.Literal))
+    return [x for x in constants if np.ndim(x) == 0]
 
 
 def reachable(program: JaxProgram) -> list[bool]:

@@ -50,7 +50,7 @@ class Edge(NamedTuple):
 def edges(
     names: Sequence[str], leaves: Sequence[np.ndarray], ranges: Mapping[int, Range]
 ) -> Iterator[Edge]:
-    """Yield inputs with a masked row, with ignored labels, and with zeros and ties."""
+    """Yield inputs with a masked row, with ignored labels or padding, and with zeros and ties."""
     for k, (name, x) in enumerate(zip(names, leaves, strict=True)):
         rest = list(leaves)
         wide = x.ndim > 1 and min(len(x), x.shape[-1]) > 1 and (x.dtype.kind == "b" or np.ptp(x))
@@ -63,7 +63,12 @@ def edges(
             if not (x == label).any():
                 rest[k] = x.copy()
                 rest[k].reshape(-1)[-1] = label
-                yield Edge(f"{label} in input {name}", rest)
+                yield Edge(f"{label} (the ignore_index of torch's losses) in input {name}", rest)
+        for index in ranges[k].special if k in ranges and x.ndim and x.shape[-1] > 1 else ():
+            if not (x[..., 0] == index).any():
+                rest[k] = x.copy()
+                rest[k].reshape(-1)[0] = index
+                yield Edge(f"{index} at the start of a row of input {name}", rest)
     floats = [k for k, x in enumerate(leaves) if x.dtype.kind == "f" and x.size > 3]
     if floats := [k for k in floats if np.ptp(leaves[k]) and not _is_mask(leaves[k])]:
         rest = list(leaves)

@@ -127,6 +127,7 @@ def run(
     return TorchRun(
         values=watcher.finish() if watcher else [],
         calls=watcher.calls if watcher else [],
+        discrete=watcher.discrete if watcher else (),
         outputs={k: to_numpy(x) for k, x in outputs.items()},
         output_values=[watcher.index.get(id(x)) if watcher else None for x in outputs.values()],
         grads={name: _grad(p, clear) for name, p in module.named_parameters()},

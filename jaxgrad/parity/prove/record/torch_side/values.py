@@ -18,6 +18,8 @@ MOVES = frozenset(
     "cat concat concatenate stack flatten reshape view unflatten transpose permute swapaxes "
     "movedim chunk split unbind getitem select flip roll T mT".split()
 )
+# Calls that return their operand wherever it is within a bound.
+BOUNDS = frozenset("clamp clamp_max clamp_min clip maximum minimum".split())
 
 _NO_CALL = -1
 _ULP = float(np.finfo(np.float64).eps)
@@ -158,6 +160,8 @@ class TorchRun:
     # The attributes that it changed, before and after: arrays, texts, None if they do not exist.
     attributes: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     skipped: Sequence[str] = ()  # the outputs that are Python numbers
+    # Results that are integers or booleans; only those of bounds, unless values are kept.
+    discrete: Sequence[Value] = ()
 
     @property
     def has_gradients(self) -> bool:

@@ -12,7 +12,7 @@ from torch.autograd.function import BackwardCFunction
 from torch.jit import ScriptModule
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.record.torch_side import functions
 from jaxgrad.parity.prove.record.torch_side.frames import backward_line, user_line
 from jaxgrad.parity.prove.record.torch_side.trees import (
@@ -23,7 +23,7 @@ from jaxgrad.parity.prove.record.torch_side.trees import (
     version_of,
     viewed,
 )
-from jaxgrad.parity.prove.record.torch_side.values import Call, Hook, Value
+from jaxgrad.parity.prove.record.torch_side.values import BOUNDS, Call, Hook, Value
 
 
 _KEPT = 500_000_000  # bytes of values kept for the report; beyond that, only fingerprints
@@ -37,6 +37,7 @@ class Watcher:
         self.contributions: dict[int, Tensor] = {}
         self._copies: dict[int, list[int]] = {}  # id of `split`'s copy -> its consumer's result
         self.values: list[Value] = []
+        self.discrete: list[Value] = []  # integers and booleans; without `keep`, those of bounds
         self.calls: list[Call] = []
         self.hooks: list[Hook] = []
         self.index: dict[int, int] = {}
@@ -227,6 +228,8 @@ class Watcher:
                 self._add(op, weights, read, x, call)
                 value = self.values[-1]
                 value.constants, value.unchecked, value.integers = constants, unchecked, integers
+            if call is not None and (self.keep or op.strip("_") in BOUNDS):
+                self._add_discrete(op, read, out, call)
         finally:
             self.on = inside
 
@@ -273,6 +276,18 @@ class Watcher:
             self._nodes[x.grad_fn, x.output_nr] = number
         if x.requires_grad:
             self._listen(number, x)
+
+    def _add_discrete(self, op: str, read: tuple[int, ...], out: Any, call: Any) -> None:
+        """Record the integers and booleans that a call returns."""
+        for x in leaves(out):
+            if not isinstance(x, Tensor) or is_inexact(x) or is_transformed(x):
+                continue
+            data = to_numpy(x)
+            if not self.keep or self._affords(data):
+                value = Value(self.where, op.strip("_") or op, read, data.shape, np.zeros(SIZE))
+                value.call, value.call_number, value.line = call, self._call_count, user_line()
+                value.data = data
+                self.discrete.append(value)
 
     def _listen(self, number: int, x: Tensor) -> None:
         """Record the total cotangent with a hook on the node, which survives in-place changes."""

@@ -195,3 +195,49 @@ def test_a_bound_inside_of_a_custom_rule_is_found(relu, missing, seed):
     if missing:
         assert found[0].startswith("torch's relu in (root), test_idle_bounds.py:")
         assert " (and 1 other call) changes no number" in found[0]
+
+
+class Masked(nn.Module):
+    """A mean over the elements of a mask, of which there is at least one."""
+
+    def __init__(self, bound: Any):
+        super().__init__()
+        self.linear, self.bound = nn.Linear(3, 3), bound
+
+    def forward(self, x, labels):
+        keep = labels < 2
+        return (self.linear(x) * keep[:, None]).sum() / self.bound(keep.sum())
+
+
+COUNTS = {
+    "clamp": lambda n: n.clamp(min=1),
+    "maximum": lambda n: torch.maximum(n, torch.tensor(1)),
+    "clamp_": lambda n: n.clamp_(min=1),
+}
+
+
+@pytest.mark.parametrize("op", COUNTS)
+@pytest.mark.parametrize(
+    ("count", "noted"),
+    [
+        (lambda n: n, True),
+        (lambda n: jnp.maximum(n, 1), False),
+        (lambda n: jnp.maximum(n.astype(float), 1.0), False),
+        (lambda n: jnp.where(n > 0, n, 1), False),
+        (lambda n: jnp.clip(n, 1), False),
+    ],
+    ids=["none", "maximum", "float", "where", "clip"],
+)
+def test_a_bound_of_a_count_that_changes_nothing_is_noted(op, count, noted):
+    """A bound in place shows no operand, so that nothing is said of it."""
+    module = Masked(COUNTS[op])
+
+    def port(p: Any, x: Any, labels: Any) -> Any:
+        keep = labels < 2
+        h = x @ p["linear.weight"].T + p["linear.bias"]
+        return (h * keep[:, None]).sum() / count(keep.sum())
+
+    report = prove(module, port, arrays(module), (X, np.array([0, 1, 2, 3])))
+    assert report.verdict == "pass"
+    found = [note for note in report.notes if f"torch's {op} in (root)" in note and REST in note]
+    assert bool(found) == (noted and op != "clamp_")

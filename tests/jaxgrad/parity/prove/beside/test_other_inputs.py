@@ -262,3 +262,36 @@ def test_an_edge_case_is_noted(least):
     assert report.verdict == "pass"
     noted = [n for n in report.notes if "row 1 of input 1 masked altogether" in n]
     assert len(noted) == 1 - least and all("torch gives 0.0, JAX gives nan" in n for n in noted)
+
+
+class Causal(nn.Module):
+    """A loss of the next token, in which a token at the end of a row has no part."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.out = nn.Embedding(7, 4, padding_idx=0), nn.Linear(4, 7)
+
+    def forward(self, ids):
+        logits = self.out(torch.tanh(self.words(ids[:, :-1])))
+        return nn.functional.cross_entropy(
+            logits.transpose(1, 2), ids[:, 1:], ignore_index=0, reduction="sum"
+        )
+
+
+@pytest.mark.parametrize("pads", [True, False])
+def test_padding_that_has_no_part_in_the_loss_is_tried_at_the_start_of_a_row(pads):
+    module = Causal()
+
+    def port(p: Any, ids: Any) -> Any:
+        table = p["words.weight"]
+        table = table.at[0].set(jax.lax.stop_gradient(table[0])) if pads else table
+        logits = jnp.tanh(table[ids[:, :-1]]) @ p["out.weight"].T + p["out.bias"]
+        logp = jnp.take_along_axis(jax.nn.log_softmax(logits, -1), ids[:, 1:, None], -1)
+        return -(logp[..., 0] * (ids[:, 1:] != 0)).sum()
+
+    report = prove(module, port, arrays(module), (np.array([[3, 4, 1, 0], [2, 5, 1, 6]]),))
+    assert report.verdict == "pass"
+    start = "not judged: with 0 at the start of a row of input 0, which your inputs do not contain"
+    found = [note for note in report.notes if note.startswith(start)]
+    assert bool(found) != pads
+    assert pads or "the gradient of words.weight differs" in found[0]

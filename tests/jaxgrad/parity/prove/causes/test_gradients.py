@@ -852,7 +852,7 @@ def test_a_stop_beside_a_mistake_in_the_forward_pass_says_what_was_rerun():
     module = Halved()
     first = prove(module, port, arrays(module), (draw(5, 3),)).first
     assert first is not None and first.tested and first.edit is not None
-    made = "all gradients agree once torch makes the same mistake in its forward pass)"
+    made = "all gradients agree with the same mistake in torch's forward pass)"
     assert first.cause.endswith(made)
     assert first.edit.title.endswith(", after which another difference remains")
 

@@ -105,7 +105,8 @@ def test_edge_cases_that_the_given_inputs_lack_are_listed():
     masked, ignored, ties = edges(names, [x, padding, labels], ranges)
     assert masked.name == "row 1 of input mask masked altogether"
     np.testing.assert_array_equal(masked.leaves[1], [[True, True, False], [False] * 3])
-    assert ignored.name == "-100 in input y" and list(ignored.leaves[2]) == [1, -100]
+    assert ignored.name == "-100 (the ignore_index of torch's losses) in input y"
+    assert list(ignored.leaves[2]) == [1, -100]
     assert ties.name == "zeros and ties in input x"
     assert (ties.leaves[0] == 0).any(-1).all() and len(np.unique(ties.leaves[0])) < 7
     given = [x[:, :1] * 0, masked.leaves[1], ignored.leaves[2]]

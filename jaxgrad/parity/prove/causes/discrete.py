@@ -1,0 +1,113 @@
+"""Mistakes in integers and booleans, which no fingerprint compares: masks, indices, labels.
+
+Such a call is followed through its effect alone: torch is rerun with the call changed, and a change
+is a cause only if it explains all outputs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jax.extend import core as jex_core
+from torch import Tensor
+
+from jaxgrad._core.tree import is_inexact
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.causes import trials
+from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
+from jaxgrad.parity.prove.causes.mistakes.discrete import COMPARISONS
+from jaxgrad.parity.prove.causes.mistakes.table import variants
+from jaxgrad.parity.prove.causes.trials import Discrete, Numbers, Trial, in_place
+from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, numbers_of
+from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
+
+
+_LARGEST = 2**31  # larger integers are the bits of random numbers
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_CALLS = 24  # of torch, the nearest to the difference
+
+
+def numbers(program: JaxProgram) -> Numbers:
+    """Return the numbers with which the JAX program compares, or computes integers."""
+    found: list[float] = []
+    for eqn in program.equations.values():
+        if eqn.primitive.name in COMPARISONS or not any(map(is_inexact, eqn.outvars)):
+            found += [float(x) for x in numbers_of(eqn) if np.isrealobj(x) and abs(x) < _LARGEST]
+    return tuple(dict.fromkeys(found))
+
+
+def mistakes(run: TorchRun, starts: Sequence[int], known: Numbers) -> Iterator[Trial]:
+    """Yield the mistakes in discrete calls that change what the call returns, the nearest first.
+
+    Args:
+        run: torch's run, with its values.
+        starts: The values at which the difference may begin.
+        known: The numbers that the JAX program may use in their place.
+    """
+    reading = [i for i in starts if run.values[i].integers or run.values[i].unchecked]
+    shown = (reading or list(starts))[0]
+    last = max(run.values[i].call_number for i in starts)
+    calls = [v for v in run.discrete if v.call is not None and v.call_number <= last]
+    for value in reversed(calls[-_CALLS:]):
+        if not in_place(value):
+            yield from _in_call(run, value, shown, known)
+
+
+def _in_call(run: TorchRun, value: Value, shown: int, known: Numbers) -> Iterator[Trial]:
+    live = trials.live(value, known)
+    own = live.result
+    if not isinstance(own, Tensor):
+        return
+
+    def everywhere(wrong: TorchCall) -> list[Change]:
+        alike = [v for v in run.discrete if (v.op, v.line) == (value.op, value.line)]
+        return [trials.change(wrong.difference, v, known) for v in alike]
+
+    for wrong in variants(live):
+        try:
+            with torch.no_grad():
+                out = wrong.result
+        except Exception:  # the mistake does not apply to this call
+            continue
+        if not isinstance(out, Tensor) or out.shape != own.shape or torch.equal(out, own):
+            continue
+
+        change = trials.change(wrong.difference, value, known)
+        yield Trial(
+            shown, wrong.difference, (change,), functools.partial(everywhere, wrong),
+            fix=wrong.fix, whole=True, discrete=Discrete(value, to_numpy(out), _comparison(wrong)),
+        )  # fmt: skip
+
+
+def _comparison(call: TorchCall) -> tuple[str, float] | None:
+    """Return the sign and the number of a comparison with a number."""
+    name = getattr(call.func, "__name__", "").strip("_")
+    number = call.args[1] if len(call.args) > 1 else None
+    if name not in COMPARISONS or not isinstance(number, int | float):
+        return None
+    return name, float(number)
+
+
+def computed(
+    program: JaxProgram, values: Mapping[Key, np.ndarray], result: np.ndarray
+) -> Key | None:
+    """Return the first of the integers and booleans of the JAX program that equal a result."""
+    for key, x in values.items():
+        if program.equations[key[0]].primitive.name not in REARRANGES:
+            if np.array_equal(x.ravel(), result.ravel()):
+                return key
+    return None
+
+
+def contradicts(eqn: Any, mistake: Discrete) -> bool:
+    """Whether JAX computes the result by another comparison than the mistake says."""
+    name, found = eqn.primitive.name, [float(x) for x in numbers_of(eqn)]
+    if mistake.comparison is None or name not in COMPARISONS or len(found) != 1:
+        return False
+    first = isinstance(eqn.invars[0], jex_core.Literal)
+    return mistake.comparison != (_MIRRORED.get(name, name) if first else name, found[0])
