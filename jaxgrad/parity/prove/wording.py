@@ -255,6 +255,13 @@ MADE = Told(
 )
 
 
+CLIPS_AS_OPTAX = Told(
+    "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm, "
+    "jaxgrad.optim.clip_grad_norm has it",
+    "torch adds 1e-6 to the norm, optax.clip_by_global_norm does not",
+)
+
+
 # The reason why a mistake that explains the outputs is not confirmed.
 LOSES = Mutual("because torch then has no gradient of {}, and JAX has one")
 

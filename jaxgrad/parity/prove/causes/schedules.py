@@ -33,6 +33,7 @@ from jaxgrad.parity.prove.wording import Difference, Mutual, Told
 if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.variants import Variant
 
+DIFFER = "the schedules differ"
 TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
 REPLAYED = "replaying torch with {} gives JAX's weights"
 SCHEDULED = "torch's scheduler with {} gives JAX's rates in every step"
@@ -140,7 +141,7 @@ def _different(evidence: Evidence, training: Training, found: Schedules) -> Surf
         "updates",
         "the learning rate" + ("" if found.group is None else f" of group {found.group}"),
         _name(training.schedule),
-        f"the schedules differ first in step {found.first} of {total} ({COUNTED}), by "
+        f"{DIFFER} first in step {found.first} of {total} ({COUNTED}), by "
         f"{abs(actual - expected):.2g}",
         torch_value=float(expected),
         jax_value=float(actual),
@@ -487,7 +488,7 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
     if wrong.any():
         first, group = (int(i) for i in np.argwhere(wrong)[0])
         text = (
-            f"the schedules differ first in step {first + 1} ({COUNTED}), in which torch's "
+            f"{DIFFER} first in step {first + 1} ({COUNTED}), in which torch's "
             f"learning rate is {expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
         )
         yield variants.with_rates(Mutual(text), training, actual.tolist())._replace(given=True)

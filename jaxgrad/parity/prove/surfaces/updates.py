@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from jaxgrad.parity.prove.causes import schedules
 from jaxgrad.parity.prove.dtypes import single_precision
@@ -18,7 +19,7 @@ from jaxgrad.parity.prove.training_steps import (
     steps,
     update_precision,
 )
-from jaxgrad.parity.prove.wording import jax_program
+from jaxgrad.parity.prove.wording import CLIPS_AS_OPTAX, jax_program
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:
@@ -38,6 +39,7 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         alike = all(s.verdict == "pass" for s in surfaces)
         surfaces += steps.surfaces(evidence, training, count, buffers=alike)
         notes += _none_grads(evidence, training)
+        notes += _small_clipping(evidence, surfaces)
         if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
             surfaces.append(schedules.surface(evidence, training, count))
         if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
@@ -85,6 +87,18 @@ def _located(evidence: Evidence, surface: Surface) -> Surface:
 
     findings, _ = evidence.locate(find, surface.findings)
     return dataclasses.replace(surface, findings=findings)
+
+
+def _small_clipping(evidence: Evidence, surfaces: Sequence[Surface]) -> tuple[str, ...]:
+    """Return the note that optax's clipping differs from torch's by little, if it is the cause."""
+    cause = CLIPS_AS_OPTAX.says(evidence.reference)
+    findings = (f for surface in surfaces for f in surface.findings)
+    if not any(f.tested and f.cause.startswith(cause) for f in findings):
+        return ()
+    return (
+        "the 1e-6 changes a clipped gradient by a share of 1e-6 divided by its norm; to accept "
+        'that, pass accept={"updates": {"*": ("optax\'s clipping lacks torch\'s 1e-6", 1e-5)}}',
+    )
 
 
 def _none_grads(evidence: Evidence, training: Training) -> tuple[str, ...]:

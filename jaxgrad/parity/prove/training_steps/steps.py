@@ -74,7 +74,35 @@ def _with_schedules(trained: Trained, failed: list[Surface], step: int) -> list[
         return failed
     confirmed = any(f.tested for s in failed for f in s.findings)
     is_first = first.step < step or (first.step == step and not confirmed)
-    return [first.surface, *failed] if is_first else [*failed, first.surface]
+    if is_first:
+        return [first.surface, *failed]
+    place = first.surface.findings[0]
+    return [*(_at_schedule(surface, place) for surface in failed), _without(first.surface, failed)]
+
+
+def _at_schedule(surface: Surface, schedule: Finding) -> Surface:
+    """Add the place of the user's schedule to the findings whose cause is the schedule."""
+
+    def placed(finding: Finding) -> Finding:
+        is_cause = finding.tested and finding.cause.startswith(
+            (schedules.DIFFER, _told(schedule) or schedules.DIFFER)
+        )
+        jax = f"{finding.jax}, {schedule.jax}" if is_cause else finding.jax
+        return dataclasses.replace(finding, jax=jax)
+
+    return dataclasses.replace(surface, findings=tuple(map(placed, surface.findings)))
+
+
+def _without(schedule: Surface, others: Sequence[Surface]) -> Surface:
+    """Leave out the findings on a schedule whose cause another finding has."""
+    known = {_told(finding) for surface in others for finding in surface.findings}
+    left = tuple(f for f in schedule.findings if not f.cause or _told(f) not in known)
+    return dataclasses.replace(schedule, findings=left)
+
+
+def _told(finding: Finding) -> str:
+    """Return a confirmed cause without the sentence on how it was tested."""
+    return finding.cause.partition(" (")[0] if finding.tested else ""
 
 
 def _not_comparable(reasons: Mapping[str, str]) -> str:

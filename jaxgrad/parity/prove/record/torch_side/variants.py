@@ -18,7 +18,15 @@ from torch.optim import swa_utils
 from jaxgrad.parity.prove.record.torch_side import formulas
 from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
 from jaxgrad.parity.prove.training import Training
-from jaxgrad.parity.prove.wording import TORCH, Difference, InJax, Missing, Setting, Told
+from jaxgrad.parity.prove.wording import (
+    CLIPS_AS_OPTAX,
+    TORCH,
+    Difference,
+    InJax,
+    Missing,
+    Setting,
+    Told,
+)
 
 
 Edit = Callable[[Any], Any]  # from an optimizer to the optimizer that takes its place
@@ -192,15 +200,7 @@ def _clips(training: Training) -> Iterator[Variant]:
     """Yield variants of torch's `clip_grad_norm_`, wherever the user calls it."""
     none = Told("the gradients are not clipped", "the gradients are clipped, JAX's are not")
     yield Variant(none, training, _without_clipping)
-    yield Variant(
-        Told(
-            "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm, "
-            "jaxgrad.optim.clip_grad_norm has it",
-            "torch adds 1e-6 to the norm, optax.clip_by_global_norm does not",
-        ),
-        training,
-        clip_as_optax,
-    )
+    yield Variant(CLIPS_AS_OPTAX, training, clip_as_optax)
     norms: list[float] = []
     remember = _remembering(norms)
 

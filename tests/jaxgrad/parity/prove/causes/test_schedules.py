@@ -499,6 +499,21 @@ def test_the_first_step_that_differs_has_a_schedule_as_its_cause_however_many_st
     assert many.seconds["locate"] + many.seconds["updates"] < total
 
 
+def test_a_wrong_number_of_a_schedule_is_one_finding_with_the_place_of_the_schedule(
+    evidence: Evidence,
+):
+    """The weights and the schedules differ by one mistake."""
+    wrong = warmed(start=0.02)
+    training = Training(sgd, optax.sgd(wrong), scheduler=warmed_up, schedule=wrong, total=20)
+    surface = updated(evidence, training)
+    (finding,) = surface.findings
+    assert finding.tested and finding.text.startswith("the weight's change after step 1")
+    assert finding.cause.startswith("start_factor of the schedule is 0.02, torch uses 0.1 (")
+    line = warmed.__code__.co_firstlineno + 1
+    assert finding.jax.endswith(f", rate (test_schedules.py:{line})")
+    assert "the schedules differ in 5 of 20 steps" in surface.text
+
+
 @pytest.mark.parametrize("steps", [1, 3, 6])
 def test_a_warmup_that_is_off_by_a_step_is_named_however_many_steps_there_are(steps):
     """In the first step the port's rate is 0: its weights are constant, which confirms nothing."""
