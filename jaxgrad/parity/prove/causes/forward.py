@@ -142,6 +142,7 @@ class Search:
         self.tried: dict[Difference, None] = {}
         self.failed: set[Hashable] = set()  # mistakes in calls that explain nothing
         self.starts: list[int] = []  # values at which the difference may begin
+        self.rewirings: dict[Hashable, Trial] = {}  # with another operand, JAX has the result
         self.merged: set[int] = set()  # values of which JAX has a part: a correct port may merge
 
     def spot(self, row: int) -> Spot:
@@ -226,7 +227,15 @@ class Search:
             for trial, x in trials.rewired(self.run, i, self.visible):
                 row = find(x, self.prints)
                 if row is not None:
-                    yield trial._replace(row=row)
+                    found = trial._replace(row=row)
+                    self.rewirings.setdefault((i, trial.changes[0].reads), found)
+                    yield found
+
+    def exchanged_reads(self) -> Iterator[Trial]:
+        """Yield the pairs of the calls so far that may read each other's value."""
+        for one, other in itertools.combinations(self.rewirings.values(), 2):
+            found = trials.exchanged_reads(self.run, one, other)
+            yield from () if found is None else (found,)
 
     def leaves_out(self, trial: Trial) -> bool:
         """Whether a call reads what another call reads, instead of the result of this call."""
@@ -892,7 +901,12 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     swaps = search.exchanged(starts)
     hidden = (trial._replace(whole=True) for trial in search.hidden(starts))
     first, then = map(search.all_trials, (starts, later))
-    near = itertools.chain(search.shared_masks(), search.inner_stops(starts), search.moved(starts))
+    near = itertools.chain(
+        search.exchanged_reads(),
+        search.shared_masks(),
+        search.inner_stops(starts),
+        search.moved(starts),
+    )
     others = itertools.chain(
         orders, averages, tables, transposed, swaps, hidden, first, shuffled, then, skipping
     )

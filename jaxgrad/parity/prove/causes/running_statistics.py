@@ -21,6 +21,7 @@ from jaxgrad.parity.prove.wording import TORCH, Difference, Mutual, Told
 TESTED = "rerunning torch with {} reproduces JAX's updates"
 _OPS = ("batch_norm", "instance_norm")
 _STATISTICS = ("running_mean", "running_var")
+_LOST = 4  # calls of a layer whose update may be lost
 _ALIKE = 1e-9  # the largest difference of two numbers that are one momentum
 
 # Function from torch's run on each draw to the comparisons of all that it changes.
@@ -53,6 +54,24 @@ class Rule(NamedTuple):
         return result
 
 
+class Lost(NamedTuple):
+    """The update by one call of a layer that is called several times, which the port drops."""
+
+    call: int  # counted from 1
+    calls: int
+
+    def update(self, func: Callable[..., Any], args: Any, kwargs: Any, *_: Any) -> Any:
+        """Call torch's function, and undo its update."""
+        from jaxgrad.parity.prove.causes.mistakes.call import TorchCall  # imports torch
+
+        bound = TorchCall(func, args, kwargs, "").bound
+        before = {name: bound[name].clone() for name in _STATISTICS if bound.get(name) is not None}
+        result = func(*args, **kwargs)
+        for name, x in before.items():
+            bound[name].copy_(x)
+        return result
+
+
 def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]:
     """Return the rule of update with which torch has JAX's statistics; whether it is confirmed.
 
@@ -73,7 +92,8 @@ def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]
     without, texts, every = compare(evidence.runs), [], True
     for layers in (None, layer):
         chosen = without if layers is None else [c for c in without if _layer(c) == layer]
-        for rule in _rules(evidence, own, _only(chosen)):
+        lost = _lost(_calls(evidence, layer).get(layer, ()))
+        for rule in (*_rules(evidence, own, _only(chosen)), *lost):
             text = _text(evidence, rule, own, layer)
             if not evidence.may_search(text):
                 every = False
@@ -118,19 +138,41 @@ def _rules(evidence: Evidence, own: float, only: str) -> Iterator[Rule]:
             yield Rule(momentum, biased=True, only=only)
 
 
-def _rerun(evidence: Evidence, draw: int, rule: Rule, layer: str | None) -> TorchRun:
+def _lost(calls: Sequence[int]) -> Iterator[Lost]:
+    """Yield the calls of a layer whose update the port may drop."""
+    if len(calls) > 1:
+        yield from (Lost(k + 1, len(calls)) for k in range(min(len(calls), _LOST)))
+
+
+def _calls(evidence: Evidence, layer: str | None, draw: int = 0) -> dict[str, list[int]]:
+    """Return the numbers of the calls of each layer, or of one."""
+    numbers: dict[str, list[int]] = {}
+    for value in evidence.runs[draw].values:
+        if value.op in _OPS and value.call_number >= 0 and layer in (None, value.module):
+            of_layer = numbers.setdefault(value.module, [])
+            if value.call_number not in of_layer:
+                of_layer.append(value.call_number)
+    return numbers
+
+
+def _rerun(evidence: Evidence, draw: int, rule: Rule | Lost, layer: str | None) -> TorchRun:
     """Return torch's forward pass on a draw with a rule, in all layers or in one."""
-    values = evidence.runs[draw].values
-    numbers = {
-        value.call_number
-        for value in values
-        if value.op in _OPS and value.call_number >= 0 and layer in (None, value.module)
-    }
+    of_layers = _calls(evidence, layer, draw).values()
+    if isinstance(rule, Lost):
+        numbers = [calls[rule.call - 1] for calls in of_layers if len(calls) == rule.calls]
+    else:
+        numbers = [number for calls in of_layers for number in calls]
     changes = tuple(Change(number, rule.update) for number in sorted(numbers))
     return evidence.torch_side.run(evidence.draws[draw], forward=True, changes=changes)
 
 
-def _text(evidence: Evidence, rule: Rule, own: float, layer: str) -> str:
+def _text(evidence: Evidence, rule: Rule | Lost, own: float, layer: str) -> str:
+    if isinstance(rule, Lost):
+        calls = f"call {rule.call} of {rule.calls} of {layer}"
+        return Told(
+            f"JAX loses the new statistics of {calls}",
+            f"torch keeps the new statistics of {calls}, JAX loses them",
+        ).says(evidence.reference)
     parts: list[Difference] = []
     if abs(rule.momentum - own) >= _ALIKE:
         parts.append(_momentum(rule.momentum, own, rule.only))

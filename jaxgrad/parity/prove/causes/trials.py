@@ -23,7 +23,7 @@ from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.noise import Noise, sharing
 from jaxgrad.parity.prove.record.torch_side.randomness import replaying
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, TorchRun, Value
-from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Setting, Told
+from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Mutual, Setting, Told
 
 
 SUBTRACTS = ("sub", "isub")
@@ -271,8 +271,9 @@ def before_updates(run: TorchRun) -> Trial | None:
         if value.call is None:
             continue
         _, args, kwargs = value.call
-        if in_place(value) and isinstance(args[0], Tensor) and value.weights:
-            first.setdefault(id(args[0]), value)
+        if in_place(value) and isinstance(args[0], Tensor):
+            if value.weights:
+                first.setdefault(id(args[0]), value)
         elif value.call_number not in readers:
             read = [x for x in (*args, *kwargs.values()) if id(x) in first]
             if read:
@@ -539,6 +540,23 @@ def rewired(
                 changes = (Change(value.call_number, call, (k,)),)
                 everywhere = functools.partial(_rewired_alike, run, i, k, call)
                 yield Trial(i, text, changes, everywhere, unread=old), out.detach().numpy()
+
+
+def exchanged_reads(run: TorchRun, one: Trial, other: Trial) -> Trial | None:
+    """Return the trial in which two calls each read what the other one reads.
+
+    Args:
+        run: torch's run.
+        one: The trial in which the first call reads another value.
+        other: The same for the second call.
+    """
+    (first,), (second,) = one.changes, other.changes
+    if (first.reads, second.reads) != ((other.unread,), (one.unread,)):
+        return None
+    names, calls = _names(run), (run.values[one.value], run.values[other.value])
+    at = " and in ".join(f"{call.in_words} at {call.line}" for call in calls)
+    text = Mutual(f"{names[one.unread]} and {names[other.unread]} are exchanged in {at}")
+    return one._replace(difference=text, changes=(first, second), everywhere=tuple, whole=True)
 
 
 def _rewired_alike(run: TorchRun, i: int, read: int, call: Callable[..., Any]) -> Iterator[Change]:

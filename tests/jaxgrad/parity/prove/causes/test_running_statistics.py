@@ -83,6 +83,23 @@ def test_the_rule_of_a_layer_that_is_called_twice_is_named(momentum, ddof, name,
     assert (first.torch, first.cause) == (name, cause + TESTED)
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+def test_statistics_that_a_port_loses_between_two_calls_are_named(lost):
+    """A port that passes the first state on twice keeps the statistics of one call alone."""
+    right = port({"norm": 0.1}, 1)
+
+    def losing(p: Any, x: Any, y: Any) -> Any:
+        (first, second), _ = right(p, x, y)
+        kept = port({"norm": 0.1}, 1)(p, y if lost == 1 else x)[1]
+        return (first, second), kept
+
+    torch.manual_seed(0)
+    module = Twice()
+    found = prove(module, losing, arrays(module), (X, Y), has_state=True).first
+    assert found is not None and found.tested and found.torch == "norm.running_mean"
+    assert found.cause == f"JAX loses the new statistics of call {lost} of 2 of norm{TESTED}"
+
+
 class Stack(nn.Module):
     def __init__(self):
         super().__init__()

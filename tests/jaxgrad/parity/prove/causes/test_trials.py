@@ -77,6 +77,28 @@ def test_a_call_that_reads_another_value_is_named_with_both_values():
     )
 
 
+def mixed(m: Any, x: Any) -> Any:
+    gate = m.a(x).sigmoid()
+    rest = 1 - gate
+    return x * gate + m.norm(x) * rest
+
+
+def test_operands_that_two_calls_exchange_are_named_together():
+    """Each call alone has a result of JAX's, but no later value agrees until both are changed."""
+
+    def port(p: Any, x: Any, exchange: bool = False) -> Any:
+        gate = jax.nn.sigmoid(linear(p, "a", x))
+        weights = (1 - gate, gate) if exchange else (gate, 1 - gate)
+        return x * weights[0] + norm(p, x) * weights[1]
+
+    proved(mixed, port).check()
+    wrong = first(mixed, lambda p, x: port(p, x, exchange=True))
+    assert wrong.tested and wrong.op == "mul"
+    assert wrong.cause.startswith(
+        "the result of sigmoid and the result of rsub are exchanged in mul at test_trials.py:"
+    )
+
+
 def interleaved(m: Any, x: Any) -> Any:
     h = m.a(x)[:, :2]
     return torch.cat([f(h[:, k : k + 1]) for k in (0, 1) for f in (torch.sin, torch.cos)], 1)
@@ -799,4 +821,38 @@ def test_weights_that_are_read_before_their_update_are_named(step):
     assert finding.cause.startswith(
         "JAX reads target.0.weight and 3 more before the forward pass changes them, torch reads "
         "them after that (rerunning torch with the values before reproduces JAX's outputs"
+    ), finding.cause
+
+
+class Counting(nn.Module):
+    """A loss that is divided by a running size, which the forward pass has updated."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 2)
+        self.register_buffer("size", torch.tensor(3.0))
+
+    def forward(self, x):
+        loss = self.linear(x).square().sum()
+        with torch.no_grad():
+            self.size.mul_(0.9).add_(0.1 * x.abs().sum())
+        return loss / self.size.clone()
+
+
+def test_a_buffer_that_is_read_before_its_update_is_named():
+    """The buffer is updated in two calls in place; neither is a reader."""
+
+    def port(p: Any, x: Any, right: bool = False) -> Any:
+        size = 0.9 * p["size"] + 0.1 * jax.lax.stop_gradient(jnp.abs(x).sum())
+        loss = (linear(p, "linear", x) ** 2).sum()
+        return loss / (size if right else p["size"]), {"size": size}
+
+    torch.manual_seed(0)
+    module = Counting()
+    arguments: Any = dict(params=arrays(module), inputs=(draw(4, 3),), has_state=True)
+    prove(module, functools.partial(port, right=True), **arguments).check()
+    finding = prove(module, port, **arguments).first
+    assert finding is not None and finding.tested, finding
+    assert finding.cause.startswith(
+        "JAX reads size before the forward pass changes it, torch reads it after that ("
     ), finding.cause
