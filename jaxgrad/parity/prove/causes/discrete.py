@@ -95,13 +95,21 @@ def _comparison(call: TorchCall) -> tuple[str, float] | None:
 
 def computed(
     program: JaxProgram, values: Mapping[Key, np.ndarray], result: np.ndarray
-) -> Key | None:
-    """Return the first of the integers and booleans of the JAX program that equal a result."""
+) -> dict[Key, bool]:
+    """Return the integers and booleans of the JAX program that equal a result.
+
+    The mapping says which of them are the complement: a mask of what is kept, and not hidden.
+    """
+    found = {}
     for key, x in values.items():
-        if program.equations[key[0]].primitive.name not in REARRANGES:
-            if np.array_equal(x.ravel(), result.ravel()):
-                return key
-    return None
+        eqn = program.equations[key[0]]
+        moves = eqn.primitive.name in REARRANGES and not any(map(is_inexact, eqn.invars))
+        if moves or x.size != result.size:
+            continue
+        for inverted in (False, True) if x.dtype == result.dtype == bool else (False,):
+            if np.array_equal(x.ravel(), (~result if inverted else result).ravel()):
+                found[key] = inverted
+    return found
 
 
 def contradicts(eqn: Any, mistake: Discrete) -> bool:

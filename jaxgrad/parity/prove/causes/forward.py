@@ -63,6 +63,7 @@ _LOST = 64
 _MOVES = MOVES | set(GATES) | {"repeat_interleave"}
 _HIDDEN = 4  # values behind one that JAX has
 _TERMS = 4  # sums that are computed without a term
+_COPIES = 8  # JAX values that equal the result of a call with a mistake
 _ALTERNATIVES = 3  # mistakes that explain the same difference
 _ROUNDING = 1e-14  # relative to the scale
 _LARGER = 4.0  # times the numbers of a draw
@@ -433,12 +434,39 @@ class Search:
         return self.evidence.port.discrete(self.evidence.draws[self.draw])
 
     def computed(self, mistake: Discrete) -> Key | None:
-        """Return the JAX value that equals the result of a discrete call with a mistake."""
-        return discrete.computed(self.evidence.port.program, self._discrete, mistake.result)
+        """Return the JAX value with the result of a discrete call with a mistake.
 
-    def _contradicts(self, mistake: Discrete) -> bool:
-        key, equations = self.computed(mistake), self.evidence.port.program.equations
-        return key is not None and discrete.contradicts(equations[key[0]], mistake)
+        If several values are equal to it, or if all its elements are, it is the one with torch's
+        own result in whose place JAX has torch's outputs on every draw. Another one is equal by
+        chance, such as the test of an index for negative numbers.
+        """
+        program = self.evidence.port.program
+        known = {
+            key: inverted
+            for key, inverted in discrete.computed(program, self._discrete, mistake.result).items()
+            if inverted or not discrete.contradicts(program.equations[key[0]], mistake)
+        }
+        if len(known) == 1 and len(np.unique(mistake.result)) > 1:
+            return next(iter(known))
+        for key, inverted in itertools.islice(known.items(), _COPIES):
+            if all(self._agrees_with(draw, key, mistake, inverted) for draw in self._draws):
+                return key
+        return None
+
+    def _agrees_with(self, draw: int, key: Key, mistake: Discrete, inverted: bool) -> bool:
+        """Whether JAX has torch's outputs with torch's result of a discrete call."""
+        number = next(n for n, v in enumerate(self.run.discrete) if v is mistake.call)
+        run = self._kept[draw]
+        own = run.discrete[number].data if number < len(run.discrete) else None
+        if own is None or own.size != mistake.result.size:
+            return False
+        values = {key: ~own if inverted else own}
+        try:
+            outputs = self.evidence.port.outputs_with(self.evidence.draws[draw], values)
+        except (TypeError, ValueError):  # JAX has the value in another shape
+            return False
+        compared = self._compared({draw: run}, [draw], {draw: outputs})
+        return all(c.verdict in AGREES for c in compared)
 
     def scaled_weights(self, starts: Iterable[int]) -> Iterator[Trial]:
         """Yield the weights of which JAX has a multiple, at the calls that read them."""
@@ -517,8 +545,9 @@ class Search:
         if trial.changed >= 0 and same in self.failed:
             return None
         tested = self._tested(trial)
-        if tested is not None and trial.discrete is not None and self._contradicts(trial.discrete):
-            return None
+        if tested is not None and tested.complete and trial.discrete is not None:
+            key = self.computed(trial.discrete)
+            return None if key is None else tested._replace(trial=trial._replace(key=key))
         if tested is None or (trial.whole and not tested.complete):
             self.failed.add(same)
             return None
@@ -559,8 +588,8 @@ class Search:
         names, changes, calls = repaired
         if names:
             return Tested(trial, changes, f"JAX's {' and '.join(names)}{calls}", False)
-        draws = range(len(self.evidence.draws))
-        for draw in sorted(draws, key=lambda draw: draw != self.draw):
+        draws = self._draws
+        for draw in draws:
             again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
             if not self._advances(trial, again, draw):
                 return None
@@ -769,13 +798,23 @@ class Search:
                 kept.append(tested)
         return kept or list(found)
 
+    @property
+    def _draws(self) -> list[int]:
+        """The numbers of the draws, that of the search first."""
+        every = range(len(self.evidence.draws))
+        return sorted(every, key=lambda draw: draw != self.draw)
+
     def _compared(
-        self, reruns: Mapping[int, TorchRun], draws: Sequence[int] | None = None
+        self,
+        reruns: Mapping[int, TorchRun],
+        draws: Sequence[int] | None = None,
+        changed: Mapping[int, Sequence[np.ndarray]] | None = None,
     ) -> list[Compared]:
-        """Compare the outputs of torch, or of its reruns, with JAX's."""
+        """Compare the outputs of torch, or of its reruns, with JAX's, or with `changed` ones."""
         evidence, found = self.evidence, []
         for draw in range(len(evidence.draws)) if draws is None else draws:
-            drawn, outputs = evidence.drawn[draw], evidence.jax_runs[draw].outputs
+            drawn = evidence.drawn[draw]
+            outputs = (changed or {}).get(draw, evidence.jax_runs[draw].outputs)
             run = reruns.get(draw, drawn.run)
             for (name, x), y in zip(run.outputs.items(), outputs, strict=False):
                 if np.size(x) != np.size(y):
@@ -1023,7 +1062,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     tried = tuple(x.says(evidence.reference) for x in search.tried if x not in differences)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
     if trial.discrete is not None:
-        line, key = trial.discrete.call.line, search.computed(trial.discrete)
+        line = trial.discrete.call.line
     if not complete and trial.unread >= 0 and not search.visible(trial.unread):
         # JAX reads another value than torch, and does not compute torch's: it differs before.
         value, key, line = search.starts[0], None, search.run.values[search.starts[0]].line

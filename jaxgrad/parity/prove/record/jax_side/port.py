@@ -16,7 +16,7 @@ from jaxgrad.parity import maxima
 from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.record.jax_side import evaluation
+from jaxgrad.parity.prove.record.jax_side import evaluation, lifting
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, Spot
@@ -145,6 +145,20 @@ class Port:
         )  # fmt: skip
         keys = sorted(run.prints, key=evaluation.order)
         return {key: np.asarray(run.prints[key]) for key in keys}
+
+    def outputs_with(self, draw: Draw, values: Mapping[Key, np.ndarray]) -> list[np.ndarray]:
+        """Return the outputs with other integers or booleans in place of some values."""
+
+        def compute(eqn: Any, path: Path, ins: list[Any]) -> list[Any]:
+            outs = lifting.equation(eqn, ins, self.program.numbers)
+            for k, x in enumerate(outs):
+                if (path, k) in values:
+                    outs[k] = jnp.asarray(values[path, k]).reshape(x.shape).astype(x.dtype)
+            return outs
+
+        noise = self.noise(draw)
+        run = evaluation.run_watched(self.program, self.leaves(draw), compute=compute, noise=noise)
+        return [np.asarray(x) for x in run.outputs]
 
     def _print(self, key: Key, x: Any) -> np.ndarray:
         """Return a value's fingerprint, or one per iteration for a value inside a loop."""

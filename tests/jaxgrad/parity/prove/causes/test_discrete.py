@@ -1,5 +1,6 @@
 """`prove` finds mistakes in integers and booleans, which are compared by their effect alone."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -148,3 +149,35 @@ def test_a_mistake_in_integers_is_named_with_its_call(port, name, mistake, op, c
     assert (first.op, first.cause) == (
         op, f"{cause} (rerunning torch with this change reproduces JAX's outputs)"
     )  # fmt: skip
+
+
+class Pooled(nn.Module):
+    """A mean over the tokens that are no padding."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(6, 4)
+
+    def forward(self, tokens):
+        pad = tokens == 0
+        h = torch.tanh(self.words(tokens)).masked_fill(pad[..., None], 0.0)
+        return h.sum(1)
+
+
+def test_a_comparison_that_is_equal_by_chance_is_no_cause():
+    """JAX masks nothing. The test of the indices for negative numbers has the value of `tokens < 0`.
+
+    With torch's mask in the place of that value, JAX does not have torch's outputs.
+    """
+    model = Pooled()
+
+    def pooled(
+        p: Any, tokens: Any, mask: Port = lambda tokens: jnp.zeros_like(tokens, bool)
+    ) -> Any:
+        h = jnp.tanh(p["words.weight"][tokens])
+        return jnp.where(mask(tokens)[..., None], 0.0, h).sum(1)
+
+    right = functools.partial(pooled, mask=lambda tokens: tokens == 0)
+    assert prove(model, right, arrays(model), (TOKENS,)).verdict == "pass"
+    first = prove(model, pooled, arrays(model), (TOKENS,)).first
+    assert first is not None and "compares by" not in first.cause
