@@ -19,6 +19,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.finish.columns import with_named_columns
 from jaxgrad.parity.port.finish.conventions import EXAMPLE, SIZES, conventions
 from jaxgrad.parity.port.finish.distinct import with_distinct_names
 from jaxgrad.parity.port.finish.finish import finished
@@ -264,7 +265,7 @@ def _written(
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
-    written = with_tree_maps(written, layout)
+    written = with_named_columns(with_tree_maps(written, layout))
     tree = layout.tree(dict.fromkeys(layout.paths(), True))
     written = [*tie(entry, layout.ties(), tree, stateful=run.stateful), *written]
     step = Step([], [], (), ())

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.finish.columns import with_named_columns
 from jaxgrad.parity.port.finish.conventions import conjugates
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.merging.merging import merged
@@ -60,7 +61,7 @@ def port_to_nnx(
         loss = write_loss(recipe, run, program.functions, has_state=False, holder="model")
     before, after = (loss.functions, [loss.written]) if loss else ([], [])
     parts = Modules(module, program.constants, classes.sequences, methods_of(program.functions))
-    written = with_state_maps(program.functions, parts)
+    written = with_named_columns(with_state_maps(program.functions, parts))
     functions = merged([*before, *written, *after])
     functions = named(with_named_numbers(functions, methods=True))
     own = [w for w in functions if w not in after]

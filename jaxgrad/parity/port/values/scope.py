@@ -225,8 +225,14 @@ class Scope:
             self.emit(ast.Assign([ast.Name(name, ast.Store())], code))
         return syntax.name(name)
 
-    def once(self, code: ast.expr, name: str) -> ast.expr:
-        """Return an expression that may be written twice: a name, or an element of one."""
+    def once(self, code: ast.expr, name: str, elements: int = 0) -> ast.expr:
+        """Return an expression that may be written twice: a name, or an element of one.
+
+        Args:
+            code: The expression.
+            name: The name that it gets, if it needs one.
+            elements: The number of elements, if it is a tuple or list.
+        """
         probe = code
         while isinstance(probe, ast.Attribute | ast.Subscript):
             probe = probe.value
@@ -234,6 +240,7 @@ class Scope:
             return copy.deepcopy(code)
         code = self.assign(self.fresh(name), code)
         on_statement(self.body[-1]).temporary = True
+        on_statement(self.body[-1]).elements = elements
         return code
 
     def is_index(self, code: ast.expr) -> bool:
