@@ -46,7 +46,7 @@ from jaxgrad.parity.port.source.naming import (
     with_shapes,
     with_unrolled,
 )
-from jaxgrad.parity.port.source.refusals import Hole, PortError
+from jaxgrad.parity.port.source.refusals import Hole, LeavesHoles, PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
@@ -185,7 +185,7 @@ class Request:
     also: Sequence[PyTree]
     recipe: Recipe | None
     style: str
-    holes: bool
+    holes: LeavesHoles
     scan: bool
     prove: bool
     seed: int
@@ -215,7 +215,10 @@ def _holes(request: Request) -> tuple[Hole, ...]:
     """Return the refused statements of a port that can be written without them, or nothing."""
     with contextlib.suppress(Exception):
         trial = dataclasses.replace(request, holes=True, prove=False, show=silent)
-        return _as_arrays_or_settings(trial).holes
+        holes = _as_arrays_or_settings(trial).holes
+        if all(hole.statements == 1 for hole in holes):
+            return holes
+        return _as_arrays_or_settings(dataclasses.replace(trial, holes="each")).holes
     return ()
 
 
@@ -257,7 +260,7 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
 
 
 def _written(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: bool,
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: LeavesHoles,
     both_arms: bool,
 ) -> Ported:  # fmt: skip
     """Return the port as functions of a params tree."""
@@ -322,8 +325,9 @@ def _written(
 
 
 def _written_as_classes(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, holes: bool, both_arms: bool
-) -> Ported:
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, holes: LeavesHoles,
+    both_arms: bool,
+) -> Ported:  # fmt: skip
     """Return the port as flax classes.
 
     Raises:
