@@ -19,6 +19,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.finish.columns import with_named_columns
 from jaxgrad.parity.port.finish.conventions import EXAMPLE, SIZES, conventions
 from jaxgrad.parity.port.finish.distinct import with_distinct_names
 from jaxgrad.parity.port.finish.finish import finished
@@ -45,7 +46,7 @@ from jaxgrad.parity.port.source.naming import (
     with_shapes,
     with_unrolled,
 )
-from jaxgrad.parity.port.source.refusals import Hole, PortError
+from jaxgrad.parity.port.source.refusals import Hole, LeavesHoles, PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
@@ -184,7 +185,7 @@ class Request:
     also: Sequence[PyTree]
     recipe: Recipe | None
     style: str
-    holes: bool
+    holes: LeavesHoles
     scan: bool
     prove: bool
     seed: int
@@ -214,7 +215,10 @@ def _holes(request: Request) -> tuple[Hole, ...]:
     """Return the refused statements of a port that can be written without them, or nothing."""
     with contextlib.suppress(Exception):
         trial = dataclasses.replace(request, holes=True, prove=False, show=silent)
-        return _as_arrays_or_settings(trial).holes
+        holes = _as_arrays_or_settings(trial).holes
+        if all(hole.statements == 1 for hole in holes):
+            return holes
+        return _as_arrays_or_settings(dataclasses.replace(trial, holes="each")).holes
     return ()
 
 
@@ -256,7 +260,7 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
 
 
 def _written(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: bool,
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: LeavesHoles,
     both_arms: bool,
 ) -> Ported:  # fmt: skip
     """Return the port as functions of a params tree."""
@@ -264,7 +268,7 @@ def _written(
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
-    written = with_tree_maps(written, layout)
+    written = with_named_columns(with_tree_maps(written, layout))
     tree = layout.tree(dict.fromkeys(layout.paths(), True))
     written = [*tie(entry, layout.ties(), tree, stateful=run.stateful), *written]
     step = Step([], [], (), ())
@@ -321,8 +325,9 @@ def _written(
 
 
 def _written_as_classes(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, holes: bool, both_arms: bool
-) -> Ported:
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, holes: LeavesHoles,
+    both_arms: bool,
+) -> Ported:  # fmt: skip
     """Return the port as flax classes.
 
     Raises:

@@ -14,6 +14,7 @@ import torch
 
 from jaxgrad.parity.port.expressions import indexing, operators
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
     Folded,
@@ -25,7 +26,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted, pinned
-from jaxgrad.parity.port.values.scope import CallSite, Special
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -58,7 +59,9 @@ def _container(kind: type) -> Special:
         value = site.args[0]
         items = indexing.elements(value, site.scope, site.node)
         is_alias = isinstance(value, Items) and value.real is list and kind is tuple
-        if isinstance(value, Items) and isinstance(value.code, ast.ListComp) and kind is list:
+        code = value.code
+        is_new = isinstance(code, ast.ListComp) or syntax.called(code) == "list"
+        if isinstance(value, Items) and is_new and kind is list:
             return value  # a list that nothing else has
         if is_counted(value, site.scope) or (is_alias and isinstance(value.code, ast.Name)):
             return Items(kind, syntax.call(kind.__name__, code_of(value)), list(items), True)
@@ -110,6 +113,31 @@ def _quantified(kind: Any) -> Special:
 def _zip(site: CallSite) -> Value:
     rows = zip(*(indexing.iterate(x, site.scope, site.node) for x in site.args), strict=False)
     return Items(list, None, [Items(tuple, None, list(row)) for row in rows])
+
+
+def columns(rows: Value, keywords: list[ast.keyword], scope: Scope) -> Value | None:
+    """Return `zip(*rows)` of tuples that the port has in one list, or None for any other value."""
+    if scope.no_grad or scope.plain or not isinstance(rows, Items) or rows.counted:
+        return None
+    if not isinstance(rows.code, ast.Name | ast.ListComp | ast.Subscript) or len(rows.items) < 2:
+        return None
+    if not all(x.arg == "strict" and isinstance(x.value, ast.Constant) for x in keywords):
+        return None
+    parts = indexing.elements(rows, scope, rows.code)
+    widths = {len(x.items) for x in parts if isinstance(x, Items) and not x.counted}
+    if len(widths) != 1 or not all(isinstance(x, Items) and not x.counted for x in parts):
+        return None
+    (width,) = widths
+    items: list[Value] = [
+        Items(tuple, None, [x.at(n) for x in parts if isinstance(x, Items)]) for n in range(width)
+    ]
+    if width < 2 or not all(map(is_dynamic, items)):
+        return None
+    zipped = syntax.call("zip", ast.Starred(code_of(rows), ast.Load()))
+    zipped.keywords = copy.deepcopy(keywords)  # `strict=True`
+    code = syntax.call("list", zipped)
+    on_expression(code).unpacked = zipped
+    return Items(list, code, items)
 
 
 def _enumerate(site: CallSite) -> Value:

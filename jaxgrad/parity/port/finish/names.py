@@ -164,6 +164,8 @@ def _rename_one(old: str, start: int, block: list[ast.stmt], function: ast.Funct
     if not readers or total != within or _has_siblings(old, block[readers[-1]]):
         return
     between = block[start + 1 : readers[-1] + 1]
+    if on_statement(block[start]).elements and not any(reads_whole(old, s) for s in between):
+        return
     if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in between for n in ast.walk(s)):
         return
     new = _target(block[readers[-1]]) or _free(old, block, start, readers[-1], function)
@@ -174,6 +176,18 @@ def _rename_one(old: str, start: int, block: list[ast.stmt], function: ast.Funct
         return
     for statement in block[start : readers[-1] + 1]:
         _replace(statement, old, new)
+    if new == _target(last) and not is_temporary(last):
+        for statement in between[:-1]:
+            if new in syntax.assigned(statement):
+                on_statement(statement).temporary = False  # the name is the torch program's
+        on_statement(block[start]).temporary = False
+
+
+def reads_whole(name: str, statement: ast.stmt) -> bool:
+    """Return whether a statement reads a tuple or list as a whole, and not only its elements."""
+    nodes = list(ast.walk(statement))
+    parts = [n for n in nodes if isinstance(n, ast.Subscript) and syntax.is_name(n.value, name)]
+    return sum(syntax.is_name(n, name) for n in nodes) > len(parts)
 
 
 def _has_siblings(name: str, statement: ast.stmt) -> bool:
@@ -211,11 +225,19 @@ def _free(
     known = [a.arg for a in function.args.args] + [
         name for s in block[:start] for name in sorted(syntax.assigned(s))
     ]
-    names = [base] if base is not None else [n for n in syntax.names_in(block[start]) if n == "x"]
+    names = [base] if base is not None else _rearranged(block[start])
     rest = block[start + 1 :]
     if not isinstance(block[end], ast.Return):
         return None
     return next((n for n in names if n in known and not any(_occurs(n, s) for s in rest)), None)
+
+
+def _rearranged(statement: ast.stmt) -> list[str]:
+    """Return `x` if a statement reads it, and `h` of `h.reshape(...)`."""
+    match statement:
+        case ast.Assign([_], ast.Call(ast.Attribute(ast.Name("h")))):
+            return ["h"]
+    return [n for n in syntax.names_in(statement) if n == "x"]
 
 
 def _join_aliases(block: list[ast.stmt]) -> None:

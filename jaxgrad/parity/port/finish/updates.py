@@ -10,6 +10,7 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from jaxgrad.parity.port.finish.names import reads_whole
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
@@ -188,6 +189,8 @@ def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> s
     if last < 0:
         return None
     following = rest[: last + 1]
+    if on_statement(statement).elements and not any(reads_whole(result, s) for s in following):
+        return None
     reads = {name for s in following for name in _reads(s)}
     final = following[-1]
     target = final.targets[0] if isinstance(final, ast.Assign) else None

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jaxgrad.parity.port.calls import memory
+from jaxgrad.parity.port.calls import iteration_calls, memory
 from jaxgrad.parity.port.expressions import (
     arithmetic,
     attributes,
@@ -129,8 +129,15 @@ def _call(node: ast.Call, scope: Scope) -> Value:
     function = evaluate(node.func, scope)
     if function.real in _MESSAGES and isinstance(function, Folded):
         return Folded(None)  # a message about a shape does not bind the port to it
-    args = _arguments(node.args, function, scope)
     keywords: dict[str, Value] = {}
+    if function.real is zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
+        rows = evaluate(node.args[0].value, scope)
+        columns = iteration_calls.columns(rows, node.keywords, scope)
+        if columns is not None:
+            return columns
+        args = indexing.iterate(rows, scope, node.args[0])
+    else:
+        args = _arguments(node.args, function, scope)
     for keyword in node.keywords:
         value = evaluate(keyword.value, scope)
         if keyword.arg is not None:

@@ -23,7 +23,7 @@ from jaxgrad.parity.port.leftovers.left_behind import LeftBehind, left_behind
 from jaxgrad.parity.port.leftovers.warming import warm_up
 from jaxgrad.parity.port.modes.idle_modes import NOTE, floats
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
-from jaxgrad.parity.port.source.refusals import OutOfReach, Place, PortError
+from jaxgrad.parity.port.source.refusals import LeavesHoles, OutOfReach, Place, PortError
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.statements import flags
 from jaxgrad.parity.port.values import fixed
@@ -74,8 +74,8 @@ class Program:
 
 
 def interpret(
-    module: nn.Module, inputs: PyTree, classes: Classes | None = None, *, holes: bool = False,
-    both_arms: bool = True,
+    module: nn.Module, inputs: PyTree, classes: Classes | None = None, *,
+    holes: LeavesHoles = False, both_arms: bool = True,
 ) -> Program:  # fmt: skip
     """Interpret a module in each mode that can be ported.
 
@@ -98,7 +98,7 @@ def interpret(
             raise
         runs, notes = [], []
     if holes and len(runs) < 2:
-        runs, notes = again(leaves_holes=True)
+        runs, notes = again(leaves_holes=holes)
     witnesses: list[PyTree] = []
     resized = functools.partial(_in_both_modes, module, classes=classes, varying=varying)
     if both_arms:

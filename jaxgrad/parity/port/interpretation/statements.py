@@ -39,7 +39,9 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         PortError: One of them cannot be written in JAX.
         Returned, Broken, Continued: The statement of this name was reached.
     """
-    for number, node in enumerate(body):
+    number = 0
+    while number < len(body):
+        node = body[number]
         handler = _handler(node, body[number + 1 :])
         if handler is None:
             raise scope.refuse(
@@ -57,13 +59,14 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         except PortError as refusal:
             if start is None:
                 raise
-            holes.leave(refusal, node, start, scope)
+            number += holes.leave(refusal, body[number:], start, scope) - 1
         except LEAVING:
             raise
         except Exception as error:
             if scope.run.raised is None or scope.run.raised.error is not error:
                 scope.run.raised = Raised(error, scope.place(node))
             raise
+        number += 1
 
 
 def _handler(node: ast.stmt, after: list[ast.stmt]) -> Callable[..., None] | None:

@@ -187,7 +187,11 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Module):
         return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
-        return _Sequence(elements, code_of(value), computed=computed)
+        code = code_of(value)
+        match code:
+            case ast.Call(ast.Name("list"), [ast.Call(ast.Name("zip")) as zipped]):
+                code = zipped  # a loop needs no list
+        return _Sequence(elements, code, computed=computed)
     if isinstance(value, Items) and elements and all(map(is_dynamic, elements)):
         with contextlib.suppress(PortError):  # functions have no code
             return _Sequence(elements, code_of(value))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import nn
 
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, part
+from jaxgrad.parity.port.nnx.initial_values import fill_of, filled_like, initial_value
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_statement
@@ -36,7 +38,7 @@ def statements(
             continue  # tied
         code = construction(child, modules, made)
         if code is not None:
-            body.append(_set(own, name, code))
+            body += [_set(own, name, code), *_constants(path, name, modules)]
     if STREAM in reads:
         body.append(_set(own, STREAM, syntax.call("rngs.dropout.fork")))
     if EVALUATES in reads:
@@ -105,22 +107,67 @@ def _variable(path: str, name: str, tensor: torch.Tensor, modules: Modules) -> a
     kind = "nnx.Cache"
     if modules.persists(path, name):
         kind = "nnx.Param" if name in module._parameters else "nnx.BatchStat"
-    shape = [numbers.label(syntax.constant(n), f"{name}_size") for n in tensor.shape]
-    shapes: ast.expr = shape[0] if len(shape) == 1 else ast.Tuple([*shape], ast.Load())
-    dtype = syntax.literal(tensor.dtype)
-    if kind == "nnx.Cache" and tensor.numel() <= syntax.LARGEST:
-        return syntax.call(kind, syntax.call("jnp.array", syntax.literal(tensor.tolist()), dtype))
-    others = [m for m in modules.by_path.values() if type(m) is type(module)]
-    return syntax.call(kind, syntax.call(_start(name, others), shapes, dtype))
+    code = initial_value(name, tensor, _peers(module, name, modules))
+    if syntax.called(code) == "jnp.empty" and kind == "nnx.Cache":
+        if tensor.numel() <= syntax.LARGEST:
+            values, dtype = syntax.literal(tensor.tolist()), syntax.literal(tensor.dtype)
+            code = syntax.call("jnp.array", values, dtype)
+    return syntax.call(kind, code)
 
 
-def _start(name: str, modules: list[nn.Module]) -> str:
-    """Return the function that makes a tensor: zeros or ones if all modules of the class agree."""
-    tensors = [x for m in modules if isinstance(x := getattr(m, name, None), torch.Tensor)]
-    for value, function in ((0, "jnp.zeros"), (1, "jnp.ones")):
-        if all(bool((x == value).all()) for x in tensors):
-            return function
-    return "jnp.empty"
+def _peers(module: nn.Module, path: str, modules: Modules) -> list[torch.Tensor]:
+    """Return the tensors that all modules of a class have at one path below them."""
+    *owners, name = path.split(".")
+    found = []
+    for other in modules.by_path.values():
+        if type(other) is type(module):
+            inner: Any = other
+            for owner in owners:
+                inner = getattr(inner, owner, None)
+            found.append(getattr(inner, name, None))
+    return [x for x in found if isinstance(x, torch.Tensor)]
+
+
+def _constants(path: str, name: str, modules: Modules) -> Iterator[ast.stmt]:
+    """Yield the statements that fill parameters of the layers that an attribute holds.
+
+    They are for layers whose own parameters begin as random numbers or as another constant. Zeros
+    for a bias beside random weights are left out: they matter little, and most authors set them.
+    """
+    module: nn.Module = modules.by_path[path]
+    for below in _layers(path, name, modules):
+        layer = module.get_submodule(below)
+        for label, tensor in layer._parameters.items():
+            if tensor is None or label not in ("weight", "bias"):
+                continue
+            fills = fill_of(_peers(module, f"{below}.{label}", modules))
+            if not fills or all(_begins_as(layer, label, x) for x in fills):
+                continue
+            place = syntax.attribute(_reach(syntax.name("self"), below, path, modules), label)
+            place = ast.Subscript(place, syntax.constant(...), ast.Load())
+            code = filled_like(label, place, fill_of([tensor])[0], fills)
+            yield ast.Assign([syntax.as_target(place)], code)
+
+
+def _layers(path: str, name: str, modules: Modules) -> Iterator[str]:
+    """Yield the paths, below a module, of the layers that an attribute is or has in lists."""
+    prefix = f"{path}." if path else ""
+    kind = modules.kind(prefix + name)
+    if kind == "layer" and not layers.is_weight_normed(modules.by_path[prefix + name]):
+        yield name
+    elif kind in ("list", "dict"):
+        for child, inner in modules.children(prefix + name).items():
+            if inner == f"{prefix}{name}.{child}":
+                yield from _layers(path, f"{name}.{child}", modules)
+
+
+def _begins_as(layer: Any, name: str, value: float) -> bool:
+    """Return whether a layer's own constructor gives a parameter this number, or a bias is zero."""
+    if isinstance(layer, nn.PReLU):
+        return value == layer.init
+    if name == "bias":
+        return value == 0
+    return "Norm" in type(layer).__name__ and value == 1
 
 
 def _reach(base: ast.expr, below: str, path: str, modules: Modules) -> ast.expr:

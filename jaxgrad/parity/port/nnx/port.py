@@ -9,19 +9,21 @@ from collections.abc import Sequence
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.finish.columns import with_named_columns
 from jaxgrad.parity.port.finish.conventions import conjugates
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.merging.merging import merged
 from jaxgrad.parity.port.merging.numbers import with_named_numbers
 from jaxgrad.parity.port.nnx import layers
+from jaxgrad.parity.port.nnx.initial_values import about_empty, has_constants
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.nnx.ported import PortedModel
 from jaxgrad.parity.port.nnx.state_maps import with_state_maps
 from jaxgrad.parity.port.nnx.training import variables_of, write_model_step
 from jaxgrad.parity.port.nnx.writing import methods_of, write_model
 from jaxgrad.parity.port.proof.deviations import deviations_of
-from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.naming import docstring, named, with_unrolled
+from jaxgrad.parity.port.source.refusals import LeavesHoles
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
@@ -31,13 +33,14 @@ from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.params import Layout
 
 
-EMPTY = (
-    "What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`."
+VALUES = (
+    "Constants in the constructors are the values that the torch module had when this file was "
+    "written; `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others."
 )
 
 
 def port_to_nnx(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, *, holes: bool = False,
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, *, holes: LeavesHoles = False,
     both_arms: bool = True,
 ) -> PortedModel:  # fmt: skip
     """Return the port of a module as flax classes, which is not proved yet.
@@ -60,13 +63,15 @@ def port_to_nnx(
         loss = write_loss(recipe, run, program.functions, has_state=False, holder="model")
     before, after = (loss.functions, [loss.written]) if loss else ([], [])
     parts = Modules(module, program.constants, classes.sequences, methods_of(program.functions))
-    written = with_state_maps(program.functions, parts)
+    written = with_named_columns(with_state_maps(program.functions, parts))
     functions = merged([*before, *written, *after])
     functions = named(with_named_numbers(functions, methods=True))
     own = [w for w in functions if w not in after]
     model = write_model(module, own, classes.sequences, program.constants)
     for part in model.parts:
         part.doc = part.doc or docstring(part, module)
+        if isinstance(part.node, ast.ClassDef) and (empty := about_empty(part.node)):
+            part.doc = "\n\n".join([part.doc, " ".join(empty)])
     for part in (*model.parts, *after):
         part.doc = with_unrolled(part.doc, part.node, program.growing)
     notes = [*program.notes, *note_of(holes_of(model.parts))]
@@ -78,8 +83,8 @@ def port_to_nnx(
             deviations=deviations, layers=model.layers,
         )  # fmt: skip
 
-    if any(syntax.called(n) == "jnp.empty" for part in model.parts for n in ast.walk(part.node)):
-        notes.append(EMPTY)
+    if any(has_constants(part.node) for part in model.parts):
+        notes.append(VALUES)
     layout = Layout(module, program.used, program.constants)
     if complex_parameters := layout.complex_parameters():
         notes.append(conjugates(complex_parameters, layout.paths()))

@@ -66,6 +66,11 @@ class StatementAnnotations(_OfNode):
     # and `merging/variants`; `finish/names` then looks for a better name.
     temporary: bool = False
 
+    # The number of elements, if the statement names a tuple or list of a call, which has no name in
+    # the torch program, or 0. Set by `Scope.once` and `values/state`; `finish/columns` unpacks it,
+    # and `finish/names` does not give it the name of one of its elements.
+    elements: int = 0
+
     # Whether the statement computes a part of a longer one under a name of the part's own. Set by
     # `finish/lines`; parts of this part do not get that name (`finish/part_names`).
     part: bool = False

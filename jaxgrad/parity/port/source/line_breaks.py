@@ -31,7 +31,10 @@ def fit(source: str, indent: int) -> list[str]:
     else:
         parts = _split(inner)
         ends = "," if len(parts) > 1 or source[begin] != "(" or "=" in inner else ""
-        if len(parts) == 1:
+        terms = _terms(inner) if source[begin] == "(" else []
+        if len(parts) == 1 and terms:
+            middle = [line for x in terms for line in _fit_term(x, indent + 4)]
+        elif len(parts) == 1:
             middle = fit(inner, indent + 4)
         else:
             middle = [
@@ -44,11 +47,37 @@ def fit(source: str, indent: int) -> list[str]:
 
 def operands(source: str) -> list[str]:
     """Return `x = (`, `a`, `+ b` and `- c` of three terms or more, or factors."""
+    statement = _parsed(source)
+    value = statement.value if isinstance(statement, ast.Assign | ast.Return) else None
+    parts = _parts_of(value, source)
+    return [] if value is None or len(parts) < 3 else [f"{source[: value.col_offset]}(", *parts]
+
+
+def _terms(inner: str) -> list[str]:
+    """Return `a` and `+ b` of the two or more terms, or factors, that brackets hold."""
+    statement = _parsed(inner)
+    return _parts_of(statement.value, inner) if isinstance(statement, ast.Expr) else []
+
+
+def _fit_term(term: str, indent: int) -> list[str]:
+    """Return `+ a * b` on one line, or with a line for each factor if it is too long."""
+    sign = term[:2] if term[:2] in ("+ ", "- ") else ""
+    factors = _terms(term.removeprefix(sign)) if len(term) + indent > WIDTH else []
+    if not factors:
+        return fit(term, indent)
+    return [line for x in (sign + factors[0], *factors[1:]) for line in fit(x, indent)]
+
+
+def _parsed(source: str) -> ast.stmt | None:
     try:
         (statement,) = ast.parse(source).body
     except SyntaxError:
-        return []
-    value = statement.value if isinstance(statement, ast.Assign | ast.Return) else None
+        return None
+    return statement
+
+
+def _parts_of(value: ast.expr | None, source: str) -> list[str]:
+    """Return the operands of a sum or product, each with the operator before it."""
     if not isinstance(value, ast.BinOp):
         return []
     kinds = next((x for x in _PRECEDENCE if isinstance(value.op, x)), ())
@@ -57,11 +86,8 @@ def operands(source: str) -> list[str]:
         place = node.left.end_col_offset or 0
         starts.append(place + len(source[place:]) - len(source[place:].lstrip(" )")))
         node = node.left
-    if len(starts) < 2:
-        return []
     edges = [value.col_offset, *reversed(starts), len(source)]
-    parts = [source[a:b].strip() for a, b in itertools.pairwise(edges)]
-    return [f"{source[: value.col_offset]}(", *parts]
+    return [source[a:b].strip() for a, b in itertools.pairwise(edges)] if starts else []
 
 
 _PRECEDENCE = ((ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.MatMult, ast.Mod, ast.FloorDiv))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from jaxgrad._core.source import short_name
 
@@ -63,21 +63,27 @@ class OutOfReach(PortError):
         self.code = code
 
 
+LeavesHoles = bool | Literal["each"]  # "each" for a hole of its own for every refused statement
+
+
 @dataclasses.dataclass(frozen=True)
 class Hole:
     """A statement of the torch program that is to be written by hand.
 
     Attributes:
-        place: Its line.
+        place: Its line, the first one if there are several statements.
         reason: Why it cannot be ported, and what to write.
         name: The function of the port that raises NotImplementedError.
         open: What the proof leaves open: the surfaces by mode, in which the function is called.
+        statements: The number of statements: those that use an array whose size depends on values
+            are written by hand together with the one that makes it.
     """
 
     place: Place
     reason: str
     name: str
     open: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    statements: int = 1
 
     def __str__(self) -> str:
         text = f"{self.name} is to be written by hand: {self.place}: {self.reason}"

@@ -127,7 +127,8 @@ def _header(
     if deviations:
         lines += ["", "Differences from torch by design:", *(f"- {text}" for text in deviations)]
     wrapped = [y for x in lines for y in (textwrap.wrap(x, WIDTH, subsequent_indent="  ") or [""])]
-    return "\n".join(wrapped) + ('\n"""' if len(wrapped) > 1 else '"""')
+    is_short = len(wrapped) == 1 and len(wrapped[0]) + 3 <= WIDTH
+    return "\n".join(wrapped) + ('"""' if is_short else '\n"""')
 
 
 def function_text(written: Written) -> str:

@@ -1,14 +1,17 @@
 """Leave a refused statement to be written by hand: it becomes a function that raises.
 
-The statement runs in torch, so that the rest of the module can be interpreted on its results.
+The statement runs in torch, so that the rest of the module can be interpreted on its results. No
+function that JAX traces returns an array whose size depends on values, so the statements that use
+such an array are left together with the one that makes it.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -27,6 +30,7 @@ from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 
 RESULT = "result"
+DEPENDS = "makes a size that depends on values"  # in the reason of a refusal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,40 +47,134 @@ def before(scope: Scope) -> Before:
     return Before(dict(scope.values), len(scope.body), _versions(scope.values))
 
 
-def leave(refusal: PortError, node: ast.stmt, start: Before, scope: Scope) -> None:
+def leave(refusal: PortError, after: Sequence[ast.stmt], start: Before, scope: Scope) -> int:
     """Write a refused statement as the call of a function that raises.
+
+    Args:
+        refusal: Why it is refused.
+        after: The statement, and those after it in its block.
+        start: The function before the statement.
+        scope: The function.
+
+    Returns:
+        How many of the statements the call stands for.
 
     Raises:
         PortError: The statement cannot be a function: it is the refusal.
-        Returned: The statement is a `return`.
+        Returned: The last of the statements is a `return`.
     """
+    node = after[0]
     if _versions(start.values) != start.versions or _leaves_function(node):
         raise refusal
     del scope.body[start.length :]
     scope.values.clear()
     scope.values.update(start.values)
-    read = [n for n in dict.fromkeys(syntax.names_in(node)) if n in scope.values]
-    read.sort(key=lambda name: name != "self")
+    nodes, sized = _covered(after, refusal, scope)
+    read = _read(nodes, scope)
     if any(isinstance(scope.values[n], Closure) for n in read):
         raise refusal
     passed = _passed(read, refusal, scope)
-    space = _run(node, read, refusal, scope)
+    try:
+        space = _run(nodes, {name: real_of(scope.values[name]) for name in read}, scope)
+    except Exception:  # such as `super()`, or an error of the program itself
+        raise refusal from None
+    returns = isinstance(nodes[-1], ast.Return)
     changed = [n for n in read if _is_changed(scope.values[n], start.versions)]
-    names = list(dict.fromkeys([*_assigned(node), *changed]))
-    names = [RESULT] if isinstance(node, ast.Return) else [n for n in names if n in space]
-    written = _function(node, list(passed), {n: space[n] for n in names}, refusal, scope)
+    names = list(dict.fromkeys([*(n for s in nodes for n in _assigned(s)), *changed]))
+    names = [RESULT] if returns else [n for n in names if n in space and n not in sized]
+    results = {n: space[n] for n in names}
+    depends = {n: x for n, x in space.items() if n in sized}
+    written = _function(nodes, list(passed), results, depends, refusal, scope)
     call = syntax.call_written(written.name, *passed.values())
-    if isinstance(node, ast.Return):
+    if returns:
         raise Returned(_value(space[RESULT], call))
     if not names:
         scope.emit(ast.Expr(call))
-        return
+        return len(nodes)
     targets: list[ast.expr] = [ast.Name(scope.local(n), ast.Store()) for n in names]
     scope.emit(
         ast.Assign([targets[0] if len(names) == 1 else ast.Tuple(targets, ast.Store())], call)
     )
     for name in names:
         scope.values[name] = _value(space[name], syntax.name(scope.local(name)))
+    return len(nodes)
+
+
+def _covered(
+    after: Sequence[ast.stmt], refusal: PortError, scope: Scope
+) -> tuple[Sequence[ast.stmt], set[str]]:
+    """Return the statements of a hole, and the variables whose sizes depend on values.
+
+    The statements reach to the last one that reads such a variable.
+
+    Raises:
+        PortError: Such a variable is read elsewhere, or one of the statements leaves the function.
+    """
+    nodes = after[:1]
+    if scope.run.leaves_holes == "each" or DEPENDS not in refusal.reason:
+        return nodes, set()
+    sized = _sized(nodes, scope)
+    while users := [n for n, s in enumerate(after) if sized & set(syntax.names_in(s))]:
+        if users[-1] < len(nodes):
+            break
+        nodes = after[: users[-1] + 1]
+        if any(map(_leaves_function, nodes)):
+            raise _cannot_return(sized, refusal)
+        sized = _sized(nodes, scope) | sized
+    end = nodes[-1].end_lineno or nodes[-1].lineno
+    names = [n for n in ast.walk(scope.source.node) if isinstance(n, ast.Name) and n.id in sized]
+    if any(n.lineno > end for n in names):
+        raise _cannot_return(sized, refusal)
+    return nodes, sized
+
+
+def _cannot_return(sized: set[str], refusal: PortError) -> PortError:
+    listed = " and ".join(f"`{name}`" for name in sorted(sized))
+    reason = f"a function by hand cannot return {listed} either, because its size depends on values"
+    remedy = "use a mask instead of an index, such as torch.where(mask, x, 0)"
+    return PortError(f"{refusal.reason}; {reason}: {remedy}", refusal.place)
+
+
+def _read(nodes: Sequence[ast.stmt], scope: Scope) -> list[str]:
+    """Return the variables that statements read, `self` first."""
+    found: list[str] = []
+    own: set[str] = set()
+    for node in nodes:
+        found += [n for n in syntax.names_in(node) if n in scope.values and n not in own]
+        own |= set(_assigned(node))
+    return sorted(dict.fromkeys(found), key=lambda name: name != "self")
+
+
+def _sized(nodes: Sequence[ast.stmt], scope: Scope) -> set[str]:
+    """Return the variables of statements that have another size for other values of their inputs.
+
+    The statements run on copies, so that nothing changes.
+    """
+    read = _read(nodes, scope)
+    shapes: list[dict[str, torch.Size]] = []
+    for change in (torch.clone, torch.zeros_like, torch.ones_like, _reversed):
+        with contextlib.suppress(Exception), torch.random.fork_rng(), torch.no_grad():
+            values = {name: _changed(real_of(scope.values[name]), change) for name in read}
+            space = _run(nodes, values, scope)
+            shapes.append({n: x.shape for n, x in space.items() if isinstance(x, torch.Tensor)})
+    names = {RESULT, *(n for s in nodes for n in _assigned(s))}
+    return {n for n in names if len({own[n] for own in shapes if n in own}) > 1}
+
+
+def _changed(real: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """Return a copy of a value in which each tensor is changed; a module has its own tensors."""
+    if isinstance(real, torch.Tensor):
+        return change(real)
+    if isinstance(real, dict):
+        return {key: _changed(x, change) for key, x in real.items()}
+    if type(real) in (list, tuple):
+        return type(real)(_changed(x, change) for x in real)
+    return copy.deepcopy(real)
+
+
+def _reversed(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor in which large values are small."""
+    return ~tensor if tensor.dtype is torch.bool else tensor.max() - tensor
 
 
 def _versions(values: dict[str, Value]) -> dict[int, int]:
@@ -115,20 +213,16 @@ def _passed(names: list[str], refusal: PortError, scope: Scope) -> dict[str, ast
     return found
 
 
-def _run(node: ast.stmt, names: list[str], refusal: PortError, scope: Scope) -> dict[str, Any]:
-    """Run a statement of the torch program in torch, and return its variables."""
+def _run(nodes: Sequence[ast.stmt], values: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    """Run statements of the torch program in torch on some values, and return its variables."""
     function: Any = scope.source.function
-    space = {**function.__globals__, **free_names(function)}
-    statement = copy.deepcopy(node)
-    if isinstance(statement, ast.Return):
-        value = statement.value or syntax.constant(None)
-        statement = ast.copy_location(ast.Assign([ast.Name(RESULT, ast.Store())], value), node)
-    tree = ast.fix_missing_locations(ast.Module([statement], []))
-    try:
-        space |= {name: real_of(scope.values[name]) for name in names}
-        exec(compile(tree, scope.source.file, "exec"), space)
-    except Exception:  # such as `super()`, or an error of the program itself
-        raise refusal from None
+    space = {**function.__globals__, **free_names(function), **values}
+    statements = copy.deepcopy([*nodes])
+    if isinstance(last := statements[-1], ast.Return):
+        value = last.value or syntax.constant(None)
+        statements[-1] = ast.copy_location(ast.Assign([ast.Name(RESULT, ast.Store())], value), last)
+    tree = ast.fix_missing_locations(ast.Module(statements, []))
+    exec(compile(tree, scope.source.file, "exec"), space)
     return space
 
 
@@ -140,10 +234,11 @@ def _value(real: Any, code: ast.expr) -> Value:
 
 
 def _function(
-    node: ast.stmt, parameters: list[str], results: dict[str, Any], refusal: PortError, scope: Scope
-) -> Written:
+    nodes: Sequence[ast.stmt], parameters: list[str], results: dict[str, Any],
+    sized: dict[str, Any], refusal: PortError, scope: Scope,
+) -> Written:  # fmt: skip
     """Add the function that raises to the port."""
-    run, place = scope.run, refusal.place or scope.place(node)
+    run, place = scope.run, refusal.place or scope.place(nodes[0])
     error = syntax.call("NotImplementedError", syntax.constant(f"{place}: {refusal.reason}"))
     body: list[ast.stmt] = [ast.Raise(error, None)]
     tree = syntax.function("_", [n for n in parameters if n != draws.RNG], body)
@@ -152,10 +247,15 @@ def _function(
         if other.hole is not None and other.function is function and syntax.same(other.node, tree):
             return other
     name = syntax.unique("by_hand", {w.name for w in run.written} | RESERVED)
-    doc = f"Write by hand what {_short(scope.place(node))} does: `{syntax.text(node)}`."
+    code = "; ".join(map(syntax.text, nodes))
+    last = f"-{scope.place(nodes[-1]).line} do" if len(nodes) > 1 else " does"
+    doc = f"Write by hand what {_short(scope.place(nodes[0]))}{last}: `{code}`."
     if results:
-        doc += f" It returns {', '.join(f'{n}: {_type(x)}' for n, x in results.items())}."
-    hole = Hole(place, refusal.reason, name)
+        doc += f" It returns {_typed(results)}"
+        doc += " for the example inputs; the size depends on values." if RESULT in sized else "."
+    if inside := {n: x for n, x in sized.items() if n != RESULT}:
+        doc += f" Inside of it, sizes that depend on values: {_typed(inside)} in the example."
+    hole = Hole(place, refusal.reason, name, statements=len(nodes))
     written = Written(name, function, tree, None, doc, pinned=True, hole=hole)
     run.written.append(written)
     return written
@@ -175,6 +275,10 @@ def note_of(holes: Sequence[Hole]) -> list[str]:
 
 def _short(place: Place) -> str:
     return str(Place(place.file, place.line))
+
+
+def _typed(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}: {_type(x)}" for name, x in values.items())
 
 
 def _type(real: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,7 @@ from jaxgrad.parity.port.training.scheduler_settings import Settings, scheduler_
 
 SettingsOf = Callable[[Any], Settings]
 UNIT = tuple(n / 8 for n in range(9))  # the arguments of a `scale_fn`
+SHORT = 80  # characters of a schedule that is written for each group
 COMPOSED = (lr_scheduler.SequentialLR, lr_scheduler.ChainedScheduler)
 
 
@@ -44,14 +46,16 @@ class Rates:
 
 
 def write_rates(
-    optimizer: torch.optim.Optimizer, factory: Callable[[Any], Any] | None, taken: Iterable[str]
-) -> Rates:
+    optimizer: torch.optim.Optimizer, factory: Callable[[Any], Any] | None, taken: Iterable[str],
+    kept: Sequence[int] | None = None,
+) -> Rates:  # fmt: skip
     """Return the learning rates of an optimizer, which its scheduler may change.
 
     Args:
         optimizer: torch's optimizer, before its first step.
         factory: Returns torch's scheduler of an optimizer.
         taken: Names that the functions of the port use.
+        kept: The numbers of the groups that the port writes; all of them unless given.
 
     Raises:
         PortError: The scheduler has no counterpart.
@@ -62,20 +66,62 @@ def write_rates(
     scheduler, settings_of = scheduler_of(factory, optimizer)
     rates, names = Rates(scheduler), set(taken)
     named: dict[str, ast.expr] = {}
+    cycled = _cycles_momentum(settings_of(scheduler))
     for number, start in enumerate(starts):
-        code = _schedule(scheduler, settings_of, start, number, rates.section, names)
+        lr = syntax.literal(start)
+        rates.lrs.append(_schedule(scheduler, settings_of, lr, number, rates.section, names))
+    if not cycled:
+        lr = syntax.name("lr")
+        forms = [
+            _schedule(scheduler, settings_of, lr, number, rates.section, names)
+            for number in range(len(starts))
+        ]
+        _share(rates, forms, starts, range(len(starts)) if kept is None else kept, names)
+    for number, code in enumerate(rates.lrs):
         momentum = None
-        if _cycles_momentum(settings_of(scheduler)):
+        if cycled:
             name = next((n for n, x in named.items() if syntax.same(x, code)), "")
             if not name:
                 name = syntax.unique("SCHEDULE", named)
                 named[name] = code
                 rates.section.append(ast.Assign([ast.Name(name, ast.Store())], code))
-            code = syntax.name(name)
+            rates.lrs[number] = syntax.name(name)
             momentum = syntax.attribute(syntax.name(name), "momentum")
-        rates.lrs.append(code)
         rates.momenta.append(momentum)
     return rates
+
+
+def _share(
+    rates: Rates, forms: Sequence[ast.expr], starts: Sequence[float], kept: Sequence[int],
+    taken: set[str],
+) -> None:  # fmt: skip
+    """Write a long schedule of several groups once, as a function of the initial learning rate.
+
+    Args:
+        rates: The learning rates of the groups, which become calls of that function.
+        forms: The schedule of each group with `lr` in place of its initial learning rate.
+        starts: The initial learning rate of each group.
+        kept: The numbers of the groups that the port writes.
+        taken: Names that the port uses.
+    """
+    rest = list(kept)
+    while rest:
+        form = forms[rest[0]]
+        alike = [n for n in rest if syntax.same(forms[n], form)]
+        rest = [n for n in rest if n not in alike]
+        if len({starts[n] for n in alike}) == 1 and len(alike) == len(kept):
+            continue  # the optimizer has one learning rate for all groups
+        if len(alike) < 2 or len(syntax.text(rates.lrs[alike[0]])) <= SHORT:
+            continue
+        name = syntax.unique("schedule", taken)
+        taken.add(name)
+        doc = "Return the schedule of a parameter group from its initial learning rate."
+        node = syntax.function(name, ["lr"], [ast.Return(form)])
+        written = Written.helper(syntax.text(node), doc, _share)
+        written.pinned = True
+        rates.section.append(written)
+        for n in alike:
+            rates.lrs[n] = syntax.call(name, syntax.literal(starts[n]))
 
 
 def _cycles_momentum(settings: Settings) -> bool:
@@ -84,7 +130,7 @@ def _cycles_momentum(settings: Settings) -> bool:
 
 
 def _schedule(
-    scheduler: Any, settings_of: SettingsOf, lr: float, group: int,
+    scheduler: Any, settings_of: SettingsOf, lr: ast.expr, group: int,
     section: list[Written | ast.stmt], taken: set[str],
 ) -> ast.expr:  # fmt: skip
     """Return the schedule of one parameter group; its functions are added to `section`."""
@@ -101,7 +147,7 @@ def _schedule(
             f"the scheduler {settings.kind.__name__} has no counterpart in jaxgrad.optim"
             "; use another one, or port without scheduler="
         )
-    function, start = f"optim.lr_scheduler.{name}", syntax.literal(lr)
+    function, start = f"optim.lr_scheduler.{name}", copy.deepcopy(lr)
     if settings.kind in COMPOSED:
         inner: Sequence[Any] = scheduler._schedulers
         if any(_cycles_momentum(settings_of(part)) for part in inner):

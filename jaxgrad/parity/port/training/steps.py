@@ -107,7 +107,7 @@ def optimizer_section(
     kept = [number for number, own in enumerate(groups) if own] or [0]
     if len(kept) > 1:
         section.append(_group_of([groups[number] for number in kept]))
-    rates = write_rates(training.optimizer, recipe.scheduler, taken)
+    rates = write_rates(training.optimizer, recipe.scheduler, taken, kept)
     transformation = optimizers.write_optimizer(training.optimizer, rates, kept)
     section += rates.section
     section.append(ast.Assign([ast.Name("OPTIMIZER", ast.Store())], transformation))

@@ -21,7 +21,8 @@ def computed_once(value: AnyValue, scope: Scope, name: str = "parts") -> AnyValu
     """Return a container that is computed once, however many of its elements are read."""
     if not is_computed(value) or (scope.plain and not tensors_in(value)):
         return value
-    return renamed(value, scope.once(code_of(value), name))  # pyright: ignore[reportReturnType]
+    count = len(value.items) if isinstance(value, Items) else 0
+    return renamed(value, scope.once(code_of(value), name, count))  # pyright: ignore[reportReturnType]
 
 
 def is_computed(value: Value) -> bool:

@@ -17,7 +17,7 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import MARK, RESERVED, port_name
-from jaxgrad.parity.port.source.refusals import Place, PortError, Raised
+from jaxgrad.parity.port.source.refusals import LeavesHoles, Place, PortError, Raised
 from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
@@ -82,7 +82,7 @@ class Run:
     early: bool = False  # whether the statements after an early return are the other arm
     numbered: bool = False  # whether a module of a list is never reached by a loop's counter
     varying: frozenset[tuple[str, int]] = frozenset()  # lines that chunk an axis of any size
-    leaves_holes: bool = False  # whether refused statements are left to be written by hand
+    leaves_holes: LeavesHoles = False  # whether refused statements are left to be written by hand
     raised: Raised | None = None  # the error that the torch program is raising
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
@@ -225,8 +225,14 @@ class Scope:
             self.emit(ast.Assign([ast.Name(name, ast.Store())], code))
         return syntax.name(name)
 
-    def once(self, code: ast.expr, name: str) -> ast.expr:
-        """Return an expression that may be written twice: a name, or an element of one."""
+    def once(self, code: ast.expr, name: str, elements: int = 0) -> ast.expr:
+        """Return an expression that may be written twice: a name, or an element of one.
+
+        Args:
+            code: The expression.
+            name: The name that it gets, if it needs one.
+            elements: The number of elements, if it is a tuple or list.
+        """
         probe = code
         while isinstance(probe, ast.Attribute | ast.Subscript):
             probe = probe.value
@@ -234,6 +240,7 @@ class Scope:
             return copy.deepcopy(code)
         code = self.assign(self.fresh(name), code)
         on_statement(self.body[-1]).temporary = True
+        on_statement(self.body[-1]).elements = elements
         return code
 
     def is_index(self, code: ast.expr) -> bool:

@@ -7,13 +7,14 @@ returns `(result, p)`, and so does every function that calls it.
 from __future__ import annotations
 
 import ast
+import re
 
 from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
-from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.values.kinds_of_values import Items, Value
 from jaxgrad.parity.port.values.scope import Scope, Store
 
 
@@ -75,9 +76,13 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     """Emit the call of a function that returns its params too; return its result's name."""
     path = param_paths.of(params).path
     label = path[-1] if path and isinstance(path[-1], str) else "module"
+    count = len(value.items) if isinstance(value, Items) else 0
+    if not path and count > 1:  # a method of the module itself
+        label = re.sub(r"_\d+$", "", syntax.called(code)) or label
     result = scope.fresh(f"{label}_out") if value.real is not None else "_"
     targets: list[ast.expr] = [ast.Name(result, ast.Store()), syntax.as_target(params)]
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
+    on_statement(statement).elements = count
     note(statement, scope, node)
     scope.emit(statement)
     if path:

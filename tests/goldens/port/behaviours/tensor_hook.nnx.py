@@ -1,4 +1,5 @@
-"""JAX port of TensorHook (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of TensorHook (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jaxgrad
 from flax import nnx

@@ -1,7 +1,4 @@
-"""JAX port of DigitCaps (port_collection/vision.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of DigitCaps (port_collection/vision.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +7,10 @@ from jax import lax
 
 
 class DigitCaps(nnx.Module):
-    """DigitCaps (port_collection/vision.py:0)."""
+    """DigitCaps (port_collection/vision.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `W`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.num_caps = 4

@@ -1,7 +1,4 @@
-"""JAX port of Denoiser (port_collection/generative.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Denoiser (port_collection/generative.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -18,6 +15,9 @@ class Denoiser(nnx.Module):
     """The loss of DDPM on given times and noise.
 
     Denoiser (port_collection/generative.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `alphas_cumprod`, which the constructor leaves as
+    `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,7 +1,5 @@
 """JAX port of FNO1d (port_collection/structured.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 jax.grad gives the conjugate of torch's .grad for complex parameters (*/weights1);
 pass jax.tree.map(jnp.conj, grads) to an optimizer.
 """
@@ -37,7 +35,10 @@ class FNO1d(nnx.Module):
 
 
 class SpectralConv1d(nnx.Module):
-    """SpectralConv1d (port_collection/structured.py:0)."""
+    """SpectralConv1d (port_collection/structured.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weights1`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.out_channels = 4

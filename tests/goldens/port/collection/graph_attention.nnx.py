@@ -1,7 +1,4 @@
-"""JAX port of GAT (port_collection/structured.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of GAT (port_collection/structured.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +26,10 @@ class GAT(nnx.Module):
 
 
 class GraphAttentionLayer(nnx.Module):
-    """GraphAttentionLayer (port_collection/structured.py:0)."""
+    """GraphAttentionLayer (port_collection/structured.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `W` and `a`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.out_features = 3
@@ -56,7 +56,10 @@ class GraphAttentionLayer(nnx.Module):
 
 
 class GraphAttentionLayer2(nnx.Module):
-    """GraphAttentionLayer (port_collection/structured.py:0)."""
+    """GraphAttentionLayer (port_collection/structured.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `W` and `a`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.out_features = 2

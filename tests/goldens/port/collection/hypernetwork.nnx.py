@@ -1,4 +1,5 @@
-"""JAX port of HyperNetwork (port_collection/structured.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of HyperNetwork (port_collection/structured.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 from flax import nnx

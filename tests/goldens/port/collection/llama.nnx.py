@@ -14,7 +14,7 @@ class Llama(nnx.Module):
     """Llama (port_collection/sequence.py:0)."""
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.inv_freq = nnx.Cache(jnp.array([1.0], jnp.float32))
+        self.inv_freq = nnx.Cache(jnp.ones(1, jnp.float32))
         self.tok_embeddings = Embedding(11, 8, rngs=rngs)
         self.layers = nnx.List([LlamaBlock(rngs=rngs) for _ in range(2)])
         self.norm = RMSNorm()

@@ -15,10 +15,10 @@ def mlp_mixer(p, images, *, patch=4):
     """MLPMixer (port_collection/vision.py:0): images (N, 3, 8, 8) -> (N, 3)."""
     # b c (h p) (w p) -> b (h w) (p p c)
     windows = jnp.arange(0, images.shape[2] - patch + 1, patch)[:, None] + jnp.arange(patch)
-    x = jnp.moveaxis(jnp.take(images, windows, axis=2), 3, -1)
-    windows = jnp.arange(0, x.shape[3] - patch + 1, patch)[:, None] + jnp.arange(patch)
-    x = jnp.moveaxis(jnp.take(x, windows, axis=3), 4, -1)
-    x = x.transpose(0, 2, 3, 4, 5, 1)
+    patches = jnp.moveaxis(jnp.take(images, windows, axis=2), 3, -1)
+    windows = jnp.arange(0, patches.shape[3] - patch + 1, patch)[:, None] + jnp.arange(patch)
+    patches = jnp.moveaxis(jnp.take(patches, windows, axis=3), 4, -1)
+    x = patches.transpose(0, 2, 3, 4, 5, 1)
     x = x.reshape(*x.shape[:3], -1)
     x = F.linear(x.reshape(x.shape[0], -1, x.shape[3]), **p["embed"])
     for block in p["blocks"]:

@@ -1,6 +1,4 @@
 """JAX port of PeepholeLSTM (port_collection/recurrent.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax
@@ -13,6 +11,9 @@ F = functional.at("2.13")
 
 class PeepholeLSTM(nnx.Module):
     """PeepholeLSTM (port_collection/recurrent.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight_ih`, `weight_hh` and `peephole`, which the
+    constructor leaves as `jnp.empty`.
 
     JAX unrolls `for x in jnp.unstack(xs, axis=1)`, so compile time grows with the number of
     iterations; use lax.scan for long inputs.

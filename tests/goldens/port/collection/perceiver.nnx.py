@@ -1,7 +1,4 @@
-"""JAX port of Perceiver (port_collection/structured.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Perceiver (port_collection/structured.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -9,7 +6,10 @@ from jaxgrad.nnx import MultiheadAttention, TransformerEncoderLayer
 
 
 class Perceiver(nnx.Module):
-    """Perceiver (port_collection/structured.py:0)."""
+    """Perceiver (port_collection/structured.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `latents`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.latents = nnx.Param(jnp.empty((3, 4), jnp.float32))

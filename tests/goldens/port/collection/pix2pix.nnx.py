@@ -1,4 +1,5 @@
-"""JAX port of Pix2PixGenerator (port_collection/vision.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Pix2PixGenerator (port_collection/vision.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,7 +1,4 @@
-"""JAX port of RealNVP (port_collection/generative.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of RealNVP (port_collection/generative.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -56,7 +53,10 @@ class ActNorm(nnx.Module):
 
 
 class AffineCoupling(nnx.Module):
-    """AffineCoupling (port_collection/generative.py:0)."""
+    """AffineCoupling (port_collection/generative.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `mask`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.mask = nnx.BatchStat(jnp.empty(4, jnp.float32))

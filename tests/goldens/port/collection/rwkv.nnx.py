@@ -1,6 +1,7 @@
 """JAX port of TimeMixing (port_collection/recurrent.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax
@@ -17,13 +18,16 @@ class TimeMixing(nnx.Module):
 
     TimeMixing (port_collection/recurrent.py:0).
 
+    `jaxgrad.nnx.load_state_dict` sets `time_decay` and `time_mix`, which the constructor leaves
+    as `jnp.empty`.
+
     JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
     iterations; use lax.scan for long inputs.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.time_decay = nnx.Param(jnp.empty(4, jnp.float32))
-        self.time_first = nnx.Param(jnp.empty(4, jnp.float32))
+        self.time_first = nnx.Param(jnp.full(4, 0.3, jnp.float32))
         self.time_mix = nnx.Dict(
             {
                 "k": nnx.Param(jnp.empty((1, 1, 4), jnp.float32)),

@@ -1,6 +1,4 @@
 """JAX port of SelectiveSSM (port_collection/sequence.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax
@@ -16,6 +14,8 @@ class SelectiveSSM(nnx.Module):
     """A Mamba block with the scan written as a loop.
 
     SelectiveSSM (port_collection/sequence.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `A_log`, which the constructor leaves as `jnp.empty`.
 
     JAX unrolls `for i in range(l)`, so compile time grows with the number of iterations; use
     lax.scan for long inputs.

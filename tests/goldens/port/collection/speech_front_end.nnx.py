@@ -1,7 +1,8 @@
 """JAX port of SpeechFrontEnd (port_collection/recurrent.py), written by jaxgrad.port for torch
   2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax
@@ -17,12 +18,15 @@ class SpeechFrontEnd(nnx.Module):
     """Log energies of triangular bands of the spectrum, normalised over time.
 
     SpeechFrontEnd (port_collection/recurrent.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `window` and `filters`, which the constructor leaves as
+    `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.n_fft = 8
         self.hop = 4
-        self.emphasis = nnx.Param(jnp.empty((), jnp.float32))
+        self.emphasis = nnx.Param(jnp.array(0.97, jnp.float32))
         self.window = nnx.BatchStat(jnp.empty(8, jnp.float32))
         self.filters = nnx.BatchStat(jnp.empty((5, 3), jnp.float32))
         self.rnn = GRU(3, 3, batch_first=True, rngs=rngs)

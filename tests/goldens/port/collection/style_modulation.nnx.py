@@ -1,6 +1,4 @@
 """JAX port of ModulatedConv2d (port_collection/vision.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import math
@@ -18,6 +16,8 @@ class ModulatedConv2d(nnx.Module):
     """StyleGAN2's convolution, with one weight for each sample as groups.
 
     ModulatedConv2d (port_collection/vision.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,7 +1,4 @@
-"""JAX port of SwinBlock (port_collection/vision.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of SwinBlock (port_collection/vision.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +34,11 @@ class SwinBlock(nnx.Module):
 
 
 class WindowAttention(nnx.Module):
-    """WindowAttention (port_collection/vision.py:0)."""
+    """WindowAttention (port_collection/vision.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `relative_position_bias_table` and
+    `relative_position_index`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.num_heads = 2

@@ -1,7 +1,5 @@
 """JAX port of TextClassifier (port_collection/recurrent.py), written by jaxgrad.port for torch
   2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import math
@@ -28,7 +26,10 @@ class TextClassifier(nnx.Module):
 
 
 class AttentivePooling(nnx.Module):
-    """AttentivePooling (port_collection/recurrent.py:0)."""
+    """AttentivePooling (port_collection/recurrent.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `query`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.query = nnx.Param(jnp.empty(6, jnp.float32))

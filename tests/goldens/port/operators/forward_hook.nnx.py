@@ -1,4 +1,5 @@
-"""JAX port of ForwardHook (port_collection/operators.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of ForwardHook (port_collection/operators.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 from flax import nnx

@@ -1,7 +1,4 @@
-"""JAX port of CLIP (ports/clip.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of CLIP (ports/clip.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -12,7 +9,10 @@ F = functional.at("2.13")
 
 
 class CLIP(nnx.Module):
-    """CLIP (ports/clip.py:0)."""
+    """CLIP (ports/clip.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `scale`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.scale = nnx.Param(jnp.empty((), jnp.float64))

@@ -15,10 +15,10 @@ F = functional.at("2.13")
 
 def recogniser(p, features, labels):
     """Recogniser (ports/ctc.py:0): features (2, L, 5), labels (2, M) int -> ()."""
-    log_probs = jax.nn.relu(F.conv2d(features[:, None], **p["conv"], stride=2))
-    log_probs = log_probs.transpose(0, 2, 1, 3)
-    log_probs = F.layer_norm(log_probs.reshape(*log_probs.shape[:2], -1), (6,), **p["norm"])
-    log_probs = jax.nn.log_softmax(F.linear(lstm(p["lstm"], log_probs)[0], **p["out"]), axis=-1)
+    x = jax.nn.relu(F.conv2d(features[:, None], **p["conv"], stride=2))
+    x = x.transpose(0, 2, 1, 3)
+    x = F.layer_norm(x.reshape(*x.shape[:2], -1), (6,), **p["norm"])
+    log_probs = jax.nn.log_softmax(F.linear(lstm(p["lstm"], x)[0], **p["out"]), axis=-1)
     lengths = jnp.array(jnp.array([5, 4]), dtype=jnp.int32)
     lengths = lengths, jnp.array(jnp.array([2, 1]), dtype=jnp.int32)
     return F.ctc_loss(log_probs.swapaxes(0, 1), labels, lengths[0], lengths[1])

@@ -1,7 +1,4 @@
-"""JAX port of Network (ports/gnn.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Network (ports/gnn.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +32,11 @@ class Network(nnx.Module):
 
 
 class GAT(nnx.Module):
-    """GAT (ports/gnn.py:0)."""
+    """GAT (ports/gnn.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `source`, `target` and `bias`, which the constructor
+    leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.source = nnx.Param(jnp.empty((2, 3), jnp.float64))

@@ -1,7 +1,4 @@
-"""JAX port of GPT2 (ports/gpt2.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of GPT2 (ports/gpt2.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -55,7 +52,7 @@ class Attention(nnx.Module):
     """Attention (ports/gpt2.py:0)."""
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.bias = nnx.BatchStat(jnp.empty((1, 1, 7, 7), bool))
+        self.bias = nnx.BatchStat(jnp.tril(jnp.ones((1, 1, 7, 7), bool)))
         self.c_attn = Conv1D(weight_size=16, weight_size_2=48)
         self.c_proj = Conv1D(weight_size=16, weight_size_2=16)
         self.attn_dropout = Dropout(0.1, rngs=rngs)
@@ -75,6 +72,9 @@ class Conv1D(nnx.Module):
     """A linear layer with an (in, out) weight, as in the published checkpoints.
 
     Conv1D (ports/gpt2.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
     """
 
     def __init__(self, weight_size, weight_size_2):

@@ -1,7 +1,4 @@
-"""JAX port of Mamba (ports/mamba.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Mamba (ports/mamba.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +15,9 @@ TOKENS = 5
 
 class Mamba(nnx.Module):
     """Mamba (ports/mamba.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `A_log` and `D`, which the constructor leaves as
+    `jnp.empty`.
 
     JAX unrolls `for t in range(x.shape[1])`, so compile time grows with the number of
     iterations; use lax.scan for long inputs.

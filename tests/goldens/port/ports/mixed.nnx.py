@@ -1,7 +1,4 @@
-"""JAX port of Block (ports/mixed.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Block (ports/mixed.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +14,8 @@ class Block(nnx.Module):
     """An RMS norm in float32, attention and a gated layer; `low` runs the products in bfloat16.
 
     Block (ports/mixed.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `scale`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

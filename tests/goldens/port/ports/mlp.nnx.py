@@ -1,7 +1,4 @@
-"""JAX port of MLP (ports/mlp.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of MLP (ports/mlp.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +11,11 @@ F = functional.at("2.13")
 
 
 class MLP(nnx.Module):
-    """MLP (ports/mlp.py:0)."""
+    """MLP (ports/mlp.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `decoder_bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.decoder_bias = nnx.Param(jnp.empty(6, jnp.float64))
@@ -42,7 +43,11 @@ class Unit(nnx.Module):
 
 
 class WeightNormLinear(nnx.Module):
-    """WeightNormLinear (ports/mlp.py:0)."""
+    """WeightNormLinear (ports/mlp.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `v` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.v = nnx.Param(jnp.empty((8, 8), jnp.float64))
@@ -70,6 +75,9 @@ class Norm(nnx.Module):
     """Divide by the unbiased std plus eps, as in the Annotated Transformer.
 
     Norm (ports/mlp.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `a_2` and `b_2`, which the constructor leaves as
+    `jnp.empty`.
     """
 
     def __init__(self):

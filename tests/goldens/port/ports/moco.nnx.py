@@ -1,7 +1,4 @@
-"""JAX port of MoCo (ports/moco.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of MoCo (ports/moco.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -15,7 +12,10 @@ TEMPERATURE = 0.2
 
 
 class MoCo(nnx.Module):
-    """MoCo (ports/moco.py:0)."""
+    """MoCo (ports/moco.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `queue`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.queue = nnx.BatchStat(jnp.empty((6, 4), jnp.float64))

@@ -1,7 +1,4 @@
-"""JAX port of Policy (ports/ppo.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Policy (ports/ppo.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -15,7 +12,10 @@ F = functional.at("2.13")
 
 
 class Policy(nnx.Module):
-    """Policy (ports/ppo.py:0)."""
+    """Policy (ports/ppo.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `log_std`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.log_std = nnx.Param(jnp.empty(2, jnp.float64))

@@ -1,7 +1,4 @@
-"""JAX port of Encoder (ports/recurrent.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Encoder (ports/recurrent.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -9,7 +6,10 @@ from jaxgrad.nnx import GRU, Linear
 
 
 class Encoder(nnx.Module):
-    """Encoder (ports/recurrent.py:0)."""
+    """Encoder (ports/recurrent.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `start`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.start = nnx.Param(jnp.empty((2, 1, 4), jnp.float64))

@@ -1,7 +1,5 @@
 """JAX port of S4D (ports/s4.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 jax.grad gives the conjugate of torch's .grad for complex parameters (C);
 pass jax.tree.map(jnp.conj, grads) to an optimizer.
 """
@@ -17,7 +15,11 @@ F = functional.at("2.13")
 
 
 class S4D(nnx.Module):
-    """S4D (ports/s4.py:0)."""
+    """S4D (ports/s4.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `log_dt`, `C`, `log_A_real`, `A_imag` and `D`, which the
+    constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.log_dt = nnx.Param(jnp.empty(3, jnp.float64))

@@ -1,7 +1,4 @@
-"""JAX port of SAC (ports/sac.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of SAC (ports/sac.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -19,7 +16,10 @@ ENTROPY = -2.0
 
 
 class SAC(nnx.Module):
-    """SAC (ports/sac.py:0)."""
+    """SAC (ports/sac.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `log_alpha`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.log_alpha = nnx.Param(jnp.empty(1, jnp.float64))

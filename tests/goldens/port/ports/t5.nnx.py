@@ -1,7 +1,4 @@
-"""JAX port of T5 (ports/t5.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of T5 (ports/t5.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -67,7 +64,10 @@ class T5Block(nnx.Module):
 
 
 class T5LayerNorm(nnx.Module):
-    """T5LayerNorm (ports/t5.py:0)."""
+    """T5LayerNorm (ports/t5.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty(16, jnp.float64))

@@ -1,4 +1,8 @@
-"""JAX port of VAE (ports/vae.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of VAE (ports/vae.py), written by jaxgrad.port for torch 2.13.
+
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
+"""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -55,6 +59,7 @@ class Gaussian(nnx.Module):
     def __init__(self, in_features, *, rngs: nnx.Rngs):
         self.mu = Linear(in_features, 4, dtype=jnp.float64, rngs=rngs)
         self.logvar = Linear(in_features, 4, dtype=jnp.float64, rngs=rngs)
+        self.logvar.weight[...] = jnp.zeros_like(self.logvar.weight[...])
 
     def __call__(self, h):
         return self.mu(h), F.clamp(self.logvar(h), min=-6.0, max=0.0)

@@ -1,7 +1,4 @@
-"""JAX port of VisionTransformer (ports/vit.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of VisionTransformer (ports/vit.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +11,11 @@ F = functional.at("2.13")
 
 
 class VisionTransformer(nnx.Module):
-    """VisionTransformer (ports/vit.py:0)."""
+    """VisionTransformer (ports/vit.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `cls_token` and `pos_embed`, which the constructor leaves
+    as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.cls_token = nnx.Param(jnp.empty((1, 1, 16), jnp.float64))

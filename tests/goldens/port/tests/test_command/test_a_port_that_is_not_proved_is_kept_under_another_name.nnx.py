@@ -1,7 +1,5 @@
 """JAX port of Wrong (test_a_port_that_is_not_proved0/mymodel.py), written by jaxgrad.port for torch
   2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax.numpy as jnp
@@ -12,7 +10,11 @@ F = functional.at("2.13")
 
 
 class Wrong(nnx.Module):
-    """Wrong (test_a_port_that_is_not_proved0/mymodel.py:0)."""
+    """Wrong (test_a_port_that_is_not_proved0/mymodel.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))

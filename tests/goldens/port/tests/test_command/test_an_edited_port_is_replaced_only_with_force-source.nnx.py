@@ -1,7 +1,4 @@
-"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -11,7 +8,11 @@ F = functional.at("2.13")
 
 
 class Linear(nnx.Module):
-    """torch.nn.Linear."""
+    """torch.nn.Linear.
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
@@ -21,10 +22,7 @@ class Linear(nnx.Module):
         return F.linear(x, self.weight[...], self.bias[...])
 
 # ---- the next port of this test ----
-"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -34,7 +32,11 @@ F = functional.at("2.13")
 
 
 class Linear(nnx.Module):
-    """torch.nn.Linear."""
+    """torch.nn.Linear.
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
@@ -44,10 +46,7 @@ class Linear(nnx.Module):
         return F.linear(x, self.weight[...], self.bias[...])
 
 # ---- the next port of this test ----
-"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -57,7 +56,11 @@ F = functional.at("2.13")
 
 
 class Linear(nnx.Module):
-    """torch.nn.Linear."""
+    """torch.nn.Linear.
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))

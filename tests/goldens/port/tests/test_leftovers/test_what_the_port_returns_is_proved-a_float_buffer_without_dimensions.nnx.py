@@ -14,7 +14,7 @@ class Kind(nnx.Module):
         self.count = nnx.BatchStat(jnp.zeros((), int))
         self.ready = nnx.BatchStat(jnp.zeros((), bool))
         self.phase = nnx.BatchStat(jnp.ones(2, jnp.complex64))
-        self.unsaved = nnx.Cache(jnp.array([0.0, 0.0], jnp.float32))
+        self.unsaved = nnx.Cache(jnp.zeros(2, jnp.float32))
         self.fc = Linear(3, 2, rngs=rngs)
         self.norm = BatchNorm1d(2)
         self.target = Linear(3, 2, rngs=rngs)

@@ -1,7 +1,4 @@
-"""JAX port of Two (port/test_port.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Two (port/test_port.py), written by jaxgrad.port for torch 2.13."""
 
 import math
 
@@ -27,7 +24,7 @@ class Block(nnx.Module):
 
     def __init__(self, heads, *, rngs: nnx.Rngs):
         self.heads = heads
-        self.mask = nnx.BatchStat(jnp.empty((8, 8), bool))
+        self.mask = nnx.BatchStat(jnp.tril(jnp.ones((8, 8), bool)))
         self.norm = LayerNorm(4)
         self.qkv = Linear(4, 12, rngs=rngs)
         self.proj = Linear(4, 4, rngs=rngs)

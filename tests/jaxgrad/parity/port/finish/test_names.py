@@ -3,6 +3,7 @@
 import ast
 
 from jaxgrad.parity.port.finish.names import with_few_names
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.writer import function_text
 from jaxgrad.parity.port.source.written import Written
 
@@ -46,3 +47,25 @@ def test_values_of_one_list_keep_their_numbers():
     body = ("head_0 = f(x)", "head_1 = g(x)", "x = cat([head_0, head_1])", "return x")
     assert rewritten(*body)[:3] == [*body[:3]]
     assert rewritten("y_2 = f(x)", "x = cat([y_2, mask])", "return x")[0] == "x = f(x)"
+
+
+def test_a_result_with_several_elements_does_not_get_the_name_of_one():
+    """`parts` stays beside `a = parts[0]`, and becomes `a` where it is read as a whole."""
+
+    def names(*body):
+        written = Written.helper("\n    ".join(("def f(p, x):", *body)), "", ast)
+        on_statement(written.node.body[0]).temporary = True
+        on_statement(written.node.body[0]).elements = 2
+        return function_text(with_few_names([written])[0])
+
+    assert "parts = g(x)" in names("parts = g(x)", "a = parts[0] * parts[1]", "return a")
+    assert "a = g(x)" in names("parts = g(x)", "a = h(parts) * parts[1]", "return a")
+
+
+def test_a_name_of_the_author_stays_when_names_are_chosen_again():
+    """`dist` is not replaced by an argument that is not read any more."""
+    body = ("y_2 = f(x)", "dist = g(y_2, y_2)", "return h(dist, dist)")
+    written = Written.helper("\n    ".join(("def f(p, x):", *body)), "", ast)
+    on_statement(written.node.body[0]).temporary = True
+    (written,) = with_few_names(with_few_names([written]))
+    assert "    dist = f(x)\n    dist = g(dist, dist)\n" in function_text(written)

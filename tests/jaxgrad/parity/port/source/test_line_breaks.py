@@ -22,6 +22,9 @@ A, B, C = "a" * 40, "f(b" + "b" * 40 + ")", "(c + " + "d" * 40 + ")"
         f"x = {A} * f({B}, {B})",
         f"x = {A}",
         f"return {A}, {B}, x[..., f({B})]",
+        f"x = -({A} * {B} + {B}[..., 0] * {C})",
+        f"x = f({A} * {B} / {B})",
+        f"x = g((h * {A} - {B}[..., 0] * {C}).sum(), x)",
     ],
 )
 def test_a_long_statement_is_broken_as_ruff_breaks_it(source, tmp_path):

@@ -196,3 +196,98 @@ def test_a_refusal_lists_the_other_refused_statements():
         f"also refused: test_holes.py:{line + 2} `kept = x[x > 0]`: a mask as an index makes a "
         "size that depends on values; use torch.where"
     )
+
+
+class Selects(nn.Module):
+    """A module that computes with an index whose size depends on values."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x, labels):
+        pred = self.fc(x)
+        both = [labels, pred]
+        keep = (both[0] < 3).nonzero().squeeze(1)
+        picked = pred[keep]
+        loss = picked.pow(2).sum() / max(1, keep.numel())
+        return loss + pred.mean()
+
+
+class Returns(Selects):
+    def forward(self, x, labels):
+        pred = self.fc(x)
+        keep = (labels < 3).nonzero().squeeze(1)
+        return pred[keep]
+
+
+class InOneArm(Selects):
+    def forward(self, x, labels):
+        pred = self.fc(x)
+        if self.training:
+            keep = (labels < 3).nonzero().squeeze(1)
+        else:
+            keep = torch.arange(2)
+        return pred[keep].mean()
+
+
+class Early(Selects):
+    def forward(self, x, labels):
+        keep = (labels < 3).nonzero().squeeze(1)
+        for row in self.fc(x)[keep]:
+            if row.sum() > 0:
+                return row
+        return x[0]
+
+
+LABELS = np.array([0, 1, 5, 2])
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_statements_that_use_an_array_of_varying_size_are_one_function(style):
+    """JAX traces no function that returns the index, and one that returns the loss."""
+    ported = port(Selects(), (X, LABELS), holes=True, prove=False, style=style)
+    assert "    loss = by_hand(both, pred)\n" in ported.source
+    about = " ".join(ported.space["by_hand"].__doc__.split())
+    first = Selects.forward.__code__.co_firstlineno + 3
+    assert f"what test_holes.py:{first}-{first + 2} do: `keep = (both[0] < 3)." in about
+    assert about.endswith(
+        "keep.numel())`. It returns loss: float32[]. Inside of it, sizes that depend on values: "
+        "keep: int64[3], picked: float32[3, 3] in the example."
+    )
+    (hole,) = ported.holes
+    assert hole.statements == 3
+
+
+def test_a_function_for_several_statements_can_be_traced_and_is_proved(tmp_path):
+    """A mask in place of the index has torch's gradients."""
+    ported = port(Selects(), (X, LABELS), holes=True)
+    ported.write(tmp_path / "selects.py")
+    head, _, rest = ported.source.partition("raise NotImplementedError(")
+    body = "mask = both[0] < 3\n    return (mask[:, None] * pred**2).sum() / mask.sum()\n    "
+    (tmp_path / "selects.py").write_text(f"{head}{body}raise NotImplementedError({rest}")
+    assert main(["verify", str(tmp_path / "selects.py")]) == 0
+
+
+def test_a_result_whose_size_depends_on_values_is_named():
+    ported = port(Returns(), (X, LABELS), holes=True, prove=False)
+    about = " ".join(ported.space["by_hand"].__doc__.split())
+    assert about.endswith(
+        "It returns result: float32[3, 3] for the example inputs; the size depends on values. "
+        "Inside of it, sizes that depend on values: keep: int64[3] in the example."
+    )
+
+
+def test_an_array_that_is_read_after_its_block_leaves_the_statement_around_it():
+    """The reason says that a function cannot return it, and what to write in torch."""
+    ported = port(InOneArm().train(), (X, LABELS), holes=True, prove=False)
+    (hole,) = ported.holes
+    assert hole.statements == 2 and "return by_hand(p, labels, pred)" in ported.source
+    assert hole.reason.endswith(
+        "a function by hand cannot return `keep` either, because its size depends on values: "
+        "use a mask instead of an index, such as torch.where(mask, x, 0)"
+    )
+    with pytest.raises(PortError, match="cannot return `keep` either"):
+        port(Early(), (X, LABELS), holes=True, prove=False)
+    with pytest.raises(PortError, match="on the whole tensor$"):  # holes=True is not offered
+        port(Early(), (X, LABELS), prove=False)

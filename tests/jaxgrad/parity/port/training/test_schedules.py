@@ -130,6 +130,29 @@ def test_equal_functions_of_two_groups_are_written_once(functions, names):
         assert syntax.text(code).endswith(f"lr_lambda={name})")
 
 
+def test_a_long_schedule_is_one_function_of_the_initial_learning_rate():
+    """Groups whose schedules differ in their initial learning rate alone share a function."""
+    factory = linear_then(lambda opt: lr_scheduler.StepLR(opt, 2))
+    rates = write_rates(optimizer(), factory, ["schedule"])
+    (function,) = rates.section
+    assert isinstance(function, Written)
+    assert syntax.text(function.node).startswith("def schedule_2(lr):")
+    assert [*map(syntax.text, rates.lrs)] == ["schedule_2(0.1)", "schedule_2(0.2)"]
+
+
+def test_a_schedule_of_one_group_is_written_in_place():
+    """So are equal schedules of all groups, which become one option, and short ones."""
+    factory = linear_then(lambda opt: lr_scheduler.StepLR(opt, 2))
+    assert not write_rates(optimizer(), factory, [], kept=[1]).section
+    equal = optimizer()
+    equal.param_groups[1]["lr"] = 0.1
+    assert not write_rates(equal, factory, []).section
+    short = write_rates(optimizer(), lambda opt: lr_scheduler.StepLR(opt, 2), [])
+    assert not short.section and syntax.text(short.lrs[1]).startswith("optim.lr_scheduler.step_lr")
+    chain = linear_then(by_group)  # each group has a function of its own
+    assert syntax.text(write_rates(optimizer(), chain, []).lrs[1]).startswith("optim.lr_scheduler.")
+
+
 @pytest.mark.parametrize(
     ("factory", "words"),
     [

@@ -43,6 +43,12 @@ class ListOfZip(Head):
         return torch.cat(a), torch.cat(b)
 
 
+class Columns(Head):
+    def forward(self, x, y):
+        outs = [(self.c(v[:, :2]), v) for v in (x, y)]
+        return [torch.cat(v) for v in zip(*outs)]  # noqa: B905
+
+
 class ZippedMap(Head):
     def forward(self, x, y):
         a, b = map(torch.cat, zip(*map(self.level, (x, y)), strict=True))
@@ -150,7 +156,17 @@ def test_a_container_is_computed_once(kind, calls):
     assert text.count("self.level(") + text.count("self.named(") == calls
 
 
-@pytest.mark.parametrize("kind", [Zipped, UnrolledLoop, Filtered, Keywords, Stopped])
+def test_zip_keeps_the_names_of_its_columns():
+    """A list is zipped as in torch; results of separate calls are unpacked into `a_0, b_0`."""
+    text = port(Zipped(), (X, Y), style="nnx", prove=False).source
+    assert "a, b = zip(*[self.level(v) for v in (x, y)], strict=True)" in text
+    text = port(Zipped(), (X, Y), prove=False).source
+    assert "(a_0, b_0), p = level(p, x" in text and "a = a_0, a_1" in text
+    text = port(Columns(), (X, Y), prove=False).source
+    assert "for v in zip(*outs)]" in text and "list(zip" not in text
+
+
+@pytest.mark.parametrize("kind", [Zipped, Columns, UnrolledLoop, Filtered, Keywords, Stopped])
 def test_running_statistics_agree_with_torch(kind):
     report = port(kind(), (X, Y), style="nnx").report
     assert report is not None and report.verdict == "pass"

@@ -1,4 +1,5 @@
-"""JAX port of OfTheSecond (calls/test_func_gradients.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of OfTheSecond (calls/test_func_gradients.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,8 @@ class OfTheSecond(nnx.Module):
         return self.second(x)
 
 # ---- the next port of this test ----
-"""JAX port of OfTheSecond (calls/test_func_gradients.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of OfTheSecond (calls/test_func_gradients.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax
 import jax.numpy as jnp

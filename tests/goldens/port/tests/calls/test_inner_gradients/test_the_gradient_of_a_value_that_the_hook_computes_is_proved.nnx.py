@@ -1,4 +1,5 @@
-"""JAX port of Equilibrium (calls/test_inner_gradients.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Equilibrium (calls/test_inner_gradients.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax
 import jax.numpy as jnp

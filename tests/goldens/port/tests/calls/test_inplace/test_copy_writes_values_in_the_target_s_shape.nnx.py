@@ -1,7 +1,5 @@
 """JAX port of Copied (calls/test_inplace.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.
 """
@@ -27,8 +25,6 @@ class Copied(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Copied (calls/test_inplace.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.
 """
@@ -53,8 +49,6 @@ class Copied(nnx.Module):
 
 # ---- the next port of this test ----
 """JAX port of Copied (calls/test_inplace.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 
 Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.

@@ -1,4 +1,5 @@
-"""JAX port of Functional (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Functional (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -21,7 +22,8 @@ class Functional(nnx.Module):
         return self.linear(x) * 2
 
 # ---- the next port of this test ----
-"""JAX port of Functional (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Functional (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 from flax import nnx

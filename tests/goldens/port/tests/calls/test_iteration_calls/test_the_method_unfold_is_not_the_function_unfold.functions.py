@@ -13,11 +13,11 @@ F = functional.at("2.13")
 
 def windows_forward(p, x):
     """Windows (calls/test_iteration_calls.py:0): x (N, 3) -> (N - 1, 3, 2)."""
-    x = F.linear(x, **p["linear"])
-    windows = jnp.arange(0, x.shape[0] - 2 + 1, 1)[:, None] + jnp.arange(2)
-    x = jnp.moveaxis(jnp.take(x, windows, axis=0), 1, -1)
-    windows = jnp.arange(0, x.shape[2] - 1 + 1, 1)[:, None] + jnp.arange(1)
-    return jnp.take(x, windows, axis=2)[..., 0] * 2
+    h = F.linear(x, **p["linear"])
+    windows = jnp.arange(0, h.shape[0] - 2 + 1, 1)[:, None] + jnp.arange(2)
+    h = jnp.moveaxis(jnp.take(h, windows, axis=0), 1, -1)
+    windows = jnp.arange(0, h.shape[2] - 1 + 1, 1)[:, None] + jnp.arange(1)
+    return jnp.take(h, windows, axis=2)[..., 0] * 2
 
 # ---- the next port of this test ----
 """JAX port of Windows (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13.
@@ -35,8 +35,8 @@ F = functional.at("2.13")
 
 def windows_forward(p, x):
     """Windows (calls/test_iteration_calls.py:0): x (N, 3) -> (N - 1, 3, 2)."""
-    x = F.linear(x, **p["linear"])
-    windows = jnp.arange(0, x.shape[0] - 2 + 1, 1)[:, None] + jnp.arange(2)
-    x = jnp.moveaxis(jnp.take(x, windows, axis=0), 1, -1)
-    windows = jnp.arange(0, x.shape[2] - 1 + 1, 1)[:, None] + jnp.arange(1)
-    return jnp.take(x, windows, axis=2)[..., 0] * 2
+    h = F.linear(x, **p["linear"])
+    windows = jnp.arange(0, h.shape[0] - 2 + 1, 1)[:, None] + jnp.arange(2)
+    h = jnp.moveaxis(jnp.take(h, windows, axis=0), 1, -1)
+    windows = jnp.arange(0, h.shape[2] - 1 + 1, 1)[:, None] + jnp.arange(1)
+    return jnp.take(h, windows, axis=2)[..., 0] * 2

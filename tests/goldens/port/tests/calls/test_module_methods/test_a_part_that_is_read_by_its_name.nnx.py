@@ -1,6 +1,7 @@
 """JAX port of ByName (calls/test_module_methods.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ class ByName(nnx.Module):
     """ByName (calls/test_module_methods.py:0)."""
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.scale = nnx.BatchStat(jnp.empty((), jnp.float32))
+        self.scale = nnx.BatchStat(jnp.array(2.0, jnp.float32))
         self.layer_0 = Linear(4, 4, rngs=rngs)
         self.layer_1 = nnx.Sequential(Linear(4, 4, rngs=rngs))
         self.again = self.layer_0  # tied

@@ -1,4 +1,5 @@
-"""JAX port of Configured (expressions/test_attributes.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Configured (expressions/test_attributes.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jaxgrad.nnx import Linear

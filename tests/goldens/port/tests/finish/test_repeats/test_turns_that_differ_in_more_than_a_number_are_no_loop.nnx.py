@@ -1,6 +1,7 @@
 """JAX port of Shifted (finish/test_repeats.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -15,8 +16,8 @@ class Shifted(nnx.Module):
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.early = nnx.Param(jnp.empty((), jnp.float32))
-        self.late = nnx.Param(jnp.empty((), jnp.float32))
+        self.early = nnx.Param(jnp.array(0.5, jnp.float32))
+        self.late = nnx.Param(jnp.array(-0.5, jnp.float32))
         self.layers = nnx.List(
             [
                 Conv1d(4, 4, 1, rngs=rngs),
@@ -41,7 +42,8 @@ class Shifted(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Shifted (finish/test_repeats.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -56,8 +58,8 @@ class Shifted(nnx.Module):
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.early = nnx.Param(jnp.empty((), jnp.float32))
-        self.late = nnx.Param(jnp.empty((), jnp.float32))
+        self.early = nnx.Param(jnp.array(0.5, jnp.float32))
+        self.late = nnx.Param(jnp.array(-0.5, jnp.float32))
         self.layers = nnx.List(
             [
                 Conv1d(4, 4, 1, rngs=rngs),

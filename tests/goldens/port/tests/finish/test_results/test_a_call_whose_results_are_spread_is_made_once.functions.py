@@ -12,8 +12,8 @@ F = functional.at("2.13")
 
 def spread(p, x):
     """Spread (finish/test_results.py:0): x (N, L, 4) -> (N, L, 2)."""
-    x = halves(F.linear(x, **p["project"]))[1:]
-    return product(x[0], x[1])
+    parts = halves(F.linear(x, **p["project"]))[1:]
+    return product(parts[0], parts[1])
 
 
 def halves(x):
@@ -42,8 +42,8 @@ F = functional.at("2.13")
 
 def spread(p, x):
     """Spread (finish/test_results.py:0): x (N, L, 4) -> (N, L, 2)."""
-    x = halves(F.linear(x, **p["project"]))[1:]
-    return product(x[0], x[1])
+    parts = halves(F.linear(x, **p["project"]))[1:]
+    return product(parts[0], parts[1])
 
 
 def halves(x):

@@ -1,4 +1,5 @@
-"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jax import lax
@@ -21,7 +22,8 @@ def grad_mode_of_a_class(h):
     return h * scale
 
 # ---- the next port of this test ----
-"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jax import lax

@@ -1,4 +1,5 @@
-"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 import jaxgrad

@@ -1,4 +1,5 @@
-"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jax import lax
@@ -27,7 +28,8 @@ def frozen(h):
     return h + first * second
 
 # ---- the next port of this test ----
-"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jax import lax

@@ -20,8 +20,8 @@ def cached(p, x):
 
 def block_forward(p, x):
     """Block (functions/test_made_objects.py:0): x (N, 4) -> (N, 4)."""
-    x = F.linear(x, **p["fc"])
-    return jnp.tanh(x)
+    h = F.linear(x, **p["fc"])
+    return jnp.tanh(h)
 
 # ---- the next port of this test ----
 """JAX port of Cached (functions/test_made_objects.py), written by jaxgrad.port for torch 2.13.
@@ -46,5 +46,5 @@ def cached(p, x):
 
 def block_forward(p, x):
     """Block (functions/test_made_objects.py:0): x (N, 4) -> (N, 4)."""
-    x = F.linear(x, **p["fc"])
-    return jnp.tanh(x)
+    h = F.linear(x, **p["fc"])
+    return jnp.tanh(h)

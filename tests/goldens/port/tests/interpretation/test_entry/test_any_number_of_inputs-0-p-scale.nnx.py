@@ -1,6 +1,7 @@
 """JAX port of Sum (interpretation/test_entry.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ class Sum(nnx.Module):
     """
 
     def __init__(self):
-        self.weight = nnx.Param(jnp.empty(3, jnp.float32))
+        self.weight = nnx.Param(jnp.array([0.5, -1.0, 2.0], jnp.float32))
 
     def __call__(self, scale):
         return 0 * scale

@@ -1,7 +1,5 @@
 """JAX port of Passes (interpretation/test_interpretation.py), written by jaxgrad.port for torch
   2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax.numpy as jnp
@@ -20,7 +18,10 @@ class Passes(nnx.Module):
 
 
 class Scaled(nnx.Module):
-    """Scaled (interpretation/test_interpretation.py:0)."""
+    """Scaled (interpretation/test_interpretation.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((3, 3), jnp.float32))
@@ -32,8 +33,6 @@ class Scaled(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Passes (interpretation/test_interpretation.py), written by jaxgrad.port for torch
   2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax.numpy as jnp
@@ -52,7 +51,10 @@ class Passes(nnx.Module):
 
 
 class Scaled(nnx.Module):
-    """Scaled (interpretation/test_interpretation.py:0)."""
+    """Scaled (interpretation/test_interpretation.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((3, 3), jnp.float32))

@@ -1,7 +1,4 @@
-"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -37,7 +34,11 @@ class Unit(nnx.Module):
 
 
 class Doubled(nnx.Module):
-    """Doubled (interpretation/test_module_calls.py:0)."""
+    """Doubled (interpretation/test_module_calls.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((3, 4), jnp.float32))

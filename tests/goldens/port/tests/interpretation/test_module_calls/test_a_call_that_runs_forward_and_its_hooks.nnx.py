@@ -1,7 +1,5 @@
 """JAX port of Doubled (interpretation/test_module_calls.py), written by jaxgrad.port for torch
   2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax.numpy as jnp
@@ -12,7 +10,11 @@ F = functional.at("2.13")
 
 
 class Doubled(nnx.Module):
-    """Doubled (interpretation/test_module_calls.py:0)."""
+    """Doubled (interpretation/test_module_calls.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((3, 4), jnp.float32))
@@ -24,8 +26,6 @@ class Doubled(nnx.Module):
 # ---- the next port of this test ----
 """JAX port of Doubled (interpretation/test_module_calls.py), written by jaxgrad.port for torch
   2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax.numpy as jnp
@@ -36,7 +36,11 @@ F = functional.at("2.13")
 
 
 class Doubled(nnx.Module):
-    """Doubled (interpretation/test_module_calls.py:0)."""
+    """Doubled (interpretation/test_module_calls.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((3, 4), jnp.float32))

@@ -1,4 +1,5 @@
-"""JAX port of Penalty (interpretation/test_statements.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Penalty (interpretation/test_statements.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,5 @@
-"""JAX port of Chosen (interpretation/test_statements.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Chosen (interpretation/test_statements.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jaxgrad.nnx import Linear

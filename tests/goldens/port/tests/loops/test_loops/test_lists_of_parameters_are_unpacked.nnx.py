@@ -1,7 +1,4 @@
-"""JAX port of Scaled (loops/test_loops.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Scaled (loops/test_loops.py), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -12,6 +9,8 @@ class Scaled(nnx.Module):
     """The params of the inner lists are dicts, which a loop cannot unpack.
 
     Scaled (loops/test_loops.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `scales`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

@@ -1,4 +1,5 @@
-"""JAX port of Net (merging/test_constructor_defaults.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Net (merging/test_constructor_defaults.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jaxgrad.nnx import Linear
@@ -27,7 +28,8 @@ class Unit(nnx.Module):
         return self.gain * self.fc(x) ** self.power
 
 # ---- the next port of this test ----
-"""JAX port of Net (merging/test_constructor_defaults.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Net (merging/test_constructor_defaults.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jaxgrad.nnx import Linear

@@ -2,8 +2,6 @@
 
 No gradient passes through the module in eval mode, in torch too, so the proof of this mode compares
   the outputs alone.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 """
 
 import jax.numpy as jnp
@@ -18,6 +16,8 @@ class Quantizer(nnx.Module):
     """Codes are learned in train mode, and looked up in eval mode.
 
     Quantizer (modes/test_idle_modes.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `codes`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self):

@@ -1,7 +1,4 @@
-"""JAX port of Normalized (modes/test_modes.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Normalized (modes/test_modes.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +23,10 @@ class Normalized(nnx.Module):
 
 
 class ParametrizedLinear(nnx.Module):
-    """torch.nn.utils.parametrize.ParametrizedLinear."""
+    """torch.nn.utils.parametrize.ParametrizedLinear.
+
+    `jaxgrad.nnx.load_state_dict` sets `bias`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.bias = nnx.Param(jnp.empty(4, jnp.float64))
@@ -40,7 +40,10 @@ class ParametrizedLinear(nnx.Module):
 
 
 class ParametrizationList(nnx.Module):
-    """torch.nn.utils.parametrize.ParametrizationList."""
+    """torch.nn.utils.parametrize.ParametrizationList.
+
+    `jaxgrad.nnx.load_state_dict` sets `original`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.original = nnx.Param(jnp.empty((4, 3), jnp.float64))
@@ -48,7 +51,11 @@ class ParametrizationList(nnx.Module):
 
 
 class _SpectralNorm(nnx.Module):
-    """torch.nn.utils.parametrizations._SpectralNorm."""
+    """torch.nn.utils.parametrizations._SpectralNorm.
+
+    `jaxgrad.nnx.load_state_dict` sets `_u` and `_v`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self._u = nnx.BatchStat(jnp.empty(4, jnp.float64))

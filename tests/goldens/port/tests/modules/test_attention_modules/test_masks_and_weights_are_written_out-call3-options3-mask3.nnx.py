@@ -1,4 +1,5 @@
-"""JAX port of Masked (modules/test_attention_modules.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Masked (modules/test_attention_modules.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 from flax import nnx

@@ -1,4 +1,5 @@
-"""JAX port of Reader (modules/test_recurrent_modules.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of Reader (modules/test_recurrent_modules.py), written by jaxgrad.port for torch 2.13.
+"""
 
 from flax import nnx
 from jaxgrad.nnx import LSTM

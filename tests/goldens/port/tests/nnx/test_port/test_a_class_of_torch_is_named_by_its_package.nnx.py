@@ -1,7 +1,4 @@
-"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13."""
 
 import jax.numpy as jnp
 from flax import nnx
@@ -25,7 +22,10 @@ class Sequential(nnx.Module):
 
 
 class ParametrizedLinear(nnx.Module):
-    """torch.nn.utils.parametrize.ParametrizedLinear."""
+    """torch.nn.utils.parametrize.ParametrizedLinear.
+
+    `jaxgrad.nnx.load_state_dict` sets `bias`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.bias = nnx.Param(jnp.empty(3, jnp.float32))
@@ -33,7 +33,10 @@ class ParametrizedLinear(nnx.Module):
 
 
 class ParametrizationList(nnx.Module):
-    """torch.nn.utils.parametrize.ParametrizationList."""
+    """torch.nn.utils.parametrize.ParametrizationList.
+
+    `jaxgrad.nnx.load_state_dict` sets `original`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self):
         self.original = nnx.Param(jnp.empty((3, 3), jnp.float32))

@@ -1,7 +1,4 @@
-"""JAX port of Own (nnx/test_port.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Own (nnx/test_port.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +11,9 @@ class Own(nnx.Module):
     """A module with parameters, a buffer that changes, and two that torch does not save.
 
     Own (nnx/test_port.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weights`, which the constructor leaves as `jnp.empty`.
+    No state_dict has `table`, which the constructor leaves as `jnp.empty`: copy torch's values.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

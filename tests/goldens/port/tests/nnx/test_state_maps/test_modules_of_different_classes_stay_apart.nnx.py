@@ -1,7 +1,5 @@
 """JAX port of Unlike (nnx/test_state_maps.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.
 """
@@ -55,6 +53,9 @@ class Called(nnx.Module):
     """A layer that is called in another way than the layers of torch.
 
     Called (nnx/test_state_maps.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
     """
 
     def __init__(self, out_features, in_features):

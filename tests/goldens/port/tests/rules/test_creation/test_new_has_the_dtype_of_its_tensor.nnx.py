@@ -1,7 +1,5 @@
 """JAX port of Old (rules/test_creation.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.
 - A change through .data is not seen by torch's backward pass, whose gradient is then silently that
@@ -30,8 +28,6 @@ class Old(nnx.Module):
 
 # ---- the next port of this test ----
 """JAX port of Old (rules/test_creation.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
 
 Differences from torch by design:
 - torch raises if a saved value was changed in place; here the gradient uses that value.

@@ -1,7 +1,4 @@
-"""JAX port of Experts (rules/test_functional.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Experts (rules/test_functional.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +13,8 @@ class Experts(nnx.Module):
     """Each row goes to two of three experts, whose rows are multiplied as groups.
 
     Experts (rules/test_functional.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

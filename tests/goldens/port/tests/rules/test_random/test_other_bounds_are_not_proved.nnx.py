@@ -1,7 +1,4 @@
-"""JAX port of Noisy (rules/test_random.py), written by jaxgrad.port for torch 2.13.
-
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-"""
+"""JAX port of Noisy (rules/test_random.py), written by jaxgrad.port for torch 2.13."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +7,10 @@ from jaxgrad.nnx import Linear
 
 
 class Noisy(nnx.Module):
-    """Noisy (rules/test_random.py:0)."""
+    """Noisy (rules/test_random.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `scale`, which the constructor leaves as `jnp.empty`.
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.scale = nnx.BatchStat(jnp.empty(10, jnp.float32))

@@ -15,9 +15,9 @@ def fixed(p, x):
 
     Fixed (rules/test_shapes.py:0): x (N, C, H, 6) -> (3*N, 2, 12).
     """
-    x = F.linear(x, **p["fc"])
-    x = x.reshape(x.shape[0], -1, x.shape[3])
-    x = x.reshape(x.shape[0], 3, 4, x.shape[2])
-    x = x.reshape(*x.shape[:-2], -1)
-    x = x.reshape(*x.shape[:-1], 2, 12)
-    return x.reshape(-1, *x.shape[2:])
+    h = F.linear(x, **p["fc"])
+    h = h.reshape(h.shape[0], -1, h.shape[3])
+    h = h.reshape(h.shape[0], 3, 4, h.shape[2])
+    h = h.reshape(*h.shape[:-2], -1)
+    h = h.reshape(*h.shape[:-1], 2, 12)
+    return h.reshape(-1, *h.shape[2:])

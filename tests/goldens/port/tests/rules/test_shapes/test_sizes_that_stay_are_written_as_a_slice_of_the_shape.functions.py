@@ -10,7 +10,7 @@ def flat(p, x):
     a = x * 2
     a = a.reshape(*a.shape[:-2], -1)
     b = a + 1
-    x = x * 3
-    x = x.reshape(-1, *x.shape[2:])
-    x = x.reshape(*x.shape[:-1], 2, -1)
-    return a.sum() + b.sum() + x.reshape(x.shape[0], -1, x.shape[3]).sum()
+    c = x * 3
+    c = c.reshape(-1, *c.shape[2:])
+    c = c.reshape(*c.shape[:-1], 2, -1)
+    return a.sum() + b.sum() + c.reshape(c.shape[0], -1, c.shape[3]).sum()

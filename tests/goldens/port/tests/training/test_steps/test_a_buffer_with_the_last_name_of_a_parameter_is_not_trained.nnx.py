@@ -1,6 +1,7 @@
 """JAX port of Twice (training/test_steps.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -28,12 +29,16 @@ class Twice(nnx.Module):
 
 
 class Linear(nnx.Module):
-    """torch.nn.Linear."""
+    """torch.nn.Linear.
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
 
     def __init__(self):
         self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
         self.bias = nnx.Param(jnp.empty(2, jnp.float32))
-        self.freq = nnx.BatchStat(jnp.empty(2, jnp.float32))
+        self.freq = nnx.BatchStat(jnp.full(2, 0.5, jnp.float32))
 
 
 def loss_fn(model, x):

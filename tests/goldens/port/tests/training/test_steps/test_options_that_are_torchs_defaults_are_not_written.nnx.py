@@ -88,31 +88,21 @@ def group_of(name):
     return 0
 
 
+def schedule(lr):
+    """Return the schedule of a parameter group from its initial learning rate."""
+    return optim.lr_scheduler.sequential_lr(
+        lr,
+        [
+            optim.lr_scheduler.linear_lr(lr, start_factor=0.1, total_iters=2),
+            optim.lr_scheduler.step_lr(lr, step_size=2),
+        ],
+        [2],
+    )
+
+
 OPTIMIZER = optim.param_groups(
     optim.adamw,
-    [
-        {
-            "lr": optim.lr_scheduler.sequential_lr(
-                0.01,
-                [
-                    optim.lr_scheduler.linear_lr(0.01, start_factor=0.1, total_iters=2),
-                    optim.lr_scheduler.step_lr(0.01, step_size=2),
-                ],
-                [2],
-            )
-        },
-        {
-            "lr": optim.lr_scheduler.sequential_lr(
-                0.02,
-                [
-                    optim.lr_scheduler.linear_lr(0.02, start_factor=0.1, total_iters=2),
-                    optim.lr_scheduler.step_lr(0.02, step_size=2),
-                ],
-                [2],
-            ),
-            "weight_decay": 0.0,
-        },
-    ],
+    [{"lr": schedule(0.01)}, {"lr": schedule(0.02), "weight_decay": 0.0}],
     group_of,
     betas=(0.9, 0.95),
 )

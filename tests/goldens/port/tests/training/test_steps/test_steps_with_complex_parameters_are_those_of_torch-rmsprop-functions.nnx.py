@@ -1,7 +1,5 @@
 """JAX port of Complex (training/test_steps.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
-
 jax.grad gives the conjugate of torch's .grad for complex parameters (mix);
 pass jax.tree.map(jnp.conj, grads) to an optimizer.
 """
@@ -21,6 +19,8 @@ class Complex(nnx.Module):
     """A module that returns its loss, with complex parameters and a frozen layer.
 
     Complex (training/test_steps.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `mix`, which the constructor leaves as `jnp.empty`.
     """
 
     def __init__(self, *, rngs: nnx.Rngs):

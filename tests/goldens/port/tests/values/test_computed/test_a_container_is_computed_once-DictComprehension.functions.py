@@ -16,9 +16,9 @@ F = functional.at("2.13")
 
 def dict_comprehension(p, x, y, *, training=False):
     """DictComprehension (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    module_out, p = level(p, x, training=training)
-    d, p = level(p, y, training=training)
-    d = {"a": module_out[0] * module_out[1], "b": d[0] * d[1]}
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    d = {"a": level_out[0] * level_out[1], "b": level_out_2[0] * level_out_2[1]}
     return d["a"] * d["b"], p
 
 

@@ -17,9 +17,9 @@ F = functional.at("2.13")
 def joined(p, x, y, *, training=False):
     """Joined (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
     others = [y.sum()]
-    module_out, p = level(p, x, training=training)
-    parts, p = level(p, y, training=training)
-    parts = [module_out[0], parts[0], others[0]]
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    parts = [level_out[0], level_out_2[0], others[0]]
     return parts[0] * parts[1] * parts[2], p
 
 

@@ -17,9 +17,10 @@ F = functional.at("2.13")
 
 def listed(p, x, y, *, training=False):
     """Listed (values/test_computed.py:0): x (N, 3), y (N, 3) -> (3*N, 2), updated p."""
-    module_out, p = level(p, x, training=training)
-    y, p = level(p, y, training=training)
-    x = jnp.concatenate([module_out[0], y[0], F.linear(x[:, :2], **p["c"])[:, :2]], axis=0)
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    x = F.linear(x[:, :2], **p["c"])
+    x = jnp.concatenate([level_out[0], level_out_2[0], x[:, :2]], axis=0)
     return x, p
 
 

@@ -16,10 +16,10 @@ F = functional.at("2.13")
 
 def loop(p, x, y, *, training=False):
     """Loop (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    module_out, p = level(p, x, training=training)
-    module_out_2, p = level(p, y, training=training)
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
     total = 0
-    for a, b in [module_out, module_out_2]:
+    for a, b in [level_out, level_out_2]:
         total = total + a * b
     return total, p
 

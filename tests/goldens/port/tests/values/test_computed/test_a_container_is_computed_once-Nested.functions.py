@@ -16,8 +16,8 @@ F = functional.at("2.13")
 
 def nested(p, x, y, *, training=False):
     """Nested (values/test_computed.py:0): x (N, 3), y (N, L) -> (N, 2), updated p."""
-    x, p = level(p, x, training=training)
-    return x[0] * x[1] + y.sum(), p
+    level_out, p = level(p, x, training=training)
+    return level_out[0] * level_out[1] + y.sum(), p
 
 
 def level(p, x, *, training):

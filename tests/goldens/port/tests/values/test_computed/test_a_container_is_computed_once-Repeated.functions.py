@@ -17,8 +17,9 @@ F = functional.at("2.13")
 
 def repeated(p, x, y, *, training=False):
     """Repeated (values/test_computed.py:0): x (N, 3), y (N, L) -> (2*N, 2), updated p."""
-    x, p = level(p, x, training=training)
-    return jnp.concatenate([x[0], x[0]], axis=0) + y.sum(), p
+    level_out, p = level(p, x, training=training)
+    h = jnp.concatenate([level_out[0], level_out[0]], axis=0) + y.sum()
+    return h, p
 
 
 def level(p, x, *, training):

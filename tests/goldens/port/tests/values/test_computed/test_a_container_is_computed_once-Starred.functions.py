@@ -16,12 +16,13 @@ F = functional.at("2.13")
 
 def starred(p, x, y, *, training=False):
     """Starred (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    others, p = level(p, x, training=training)
-    first = others[0]
-    others = [others[1]]
-    x, p = level(p, x, training=training)
-    y, p = level(p, y, training=training)
-    return both(x[0], y[0]) * first + others[0], p
+    level_out, p = level(p, x, training=training)
+    first = level_out[0]
+    others = [level_out[1]]
+    level_out, p = level(p, x, training=training)
+    level_out_3, p = level(p, y, training=training)
+    h = both(level_out[0], level_out_3[0]) * first + others[0]
+    return h, p
 
 
 def level(p, x, *, training):

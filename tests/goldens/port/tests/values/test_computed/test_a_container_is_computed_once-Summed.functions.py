@@ -16,9 +16,9 @@ F = functional.at("2.13")
 
 def summed(p, x, y, *, training=False):
     """Summed (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    module_out, p = level(p, x, training=training)
-    y, p = level(p, y, training=training)
-    return x.sum() + module_out[0] + y[0], p
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    return x.sum() + level_out[0] + level_out_2[0], p
 
 
 def level(p, x, *, training):

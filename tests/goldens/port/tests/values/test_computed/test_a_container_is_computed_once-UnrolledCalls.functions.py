@@ -16,10 +16,10 @@ F = functional.at("2.13")
 
 def unrolled_calls(p, x, y, *, training=False):
     """UnrolledCalls (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    total, p = level(p, x, training=training)
-    module_out, p = level(p, y, training=training)
-    total = 0 + F.linear(total[0], **p["c"]).sum() * total[1]
-    total = total + module_out[0] * module_out[1] * module_out[0]
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    total = 0 + F.linear(level_out[0], **p["c"]).sum() * level_out[1]
+    total = total + level_out_2[0] * level_out_2[1] * level_out_2[0]
     return total, p
 
 

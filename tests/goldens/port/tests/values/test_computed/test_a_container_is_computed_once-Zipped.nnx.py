@@ -15,9 +15,7 @@ class Zipped(nnx.Module):
         self.c = Linear(2, 5, rngs=rngs)
 
     def __call__(self, x, y):
-        parts = [self.level(v) for v in (x, y)]
-        a = parts[0][0], parts[1][0]
-        b = parts[0][1], parts[1][1]
+        a, b = zip(*[self.level(v) for v in (x, y)], strict=True)
         return jnp.concatenate(a, axis=0), jnp.concatenate(b, axis=0)
 
     def level(self, x):

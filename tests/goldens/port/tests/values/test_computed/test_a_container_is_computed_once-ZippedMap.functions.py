@@ -20,10 +20,9 @@ def zipped_map(p, x, y, *, training=False):
 
     x (N, 3), y (N, 3) -> a (2*N, 2), b (2*N, 2), updated p.
     """
-    module_out, p = level(p, x, training=training)
-    module_out_2, p = level(p, y, training=training)
-    a = jnp.concatenate((module_out[0], module_out_2[0]), axis=0)
-    b = jnp.concatenate((module_out[1], module_out_2[1]), axis=0)
+    (a_0, b_0), p = level(p, x, training=training)
+    (a_1, b_1), p = level(p, y, training=training)
+    a, b = jnp.concatenate((a_0, a_1), axis=0), jnp.concatenate((b_0, b_1), axis=0)
     return (a, b), p
 
 

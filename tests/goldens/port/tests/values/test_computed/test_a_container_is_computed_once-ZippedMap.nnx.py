@@ -15,10 +15,10 @@ class ZippedMap(nnx.Module):
         self.c = Linear(2, 5, rngs=rngs)
 
     def __call__(self, x, y):
-        parts = self.level(x)
-        parts_2 = self.level(y)
-        a = jnp.concatenate((parts[0], parts_2[0]), axis=0)
-        return a, jnp.concatenate((parts[1], parts_2[1]), axis=0)
+        a_0, b_0 = self.level(x)
+        a_1, b_1 = self.level(y)
+        a, b = jnp.concatenate((a_0, a_1), axis=0), jnp.concatenate((b_0, b_1), axis=0)
+        return a, b
 
     def level(self, x):
         h = self.norm(x)

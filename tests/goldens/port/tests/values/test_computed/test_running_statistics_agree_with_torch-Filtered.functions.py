@@ -16,13 +16,13 @@ F = functional.at("2.13")
 
 def filtered(p, x, y, *, training=False):
     """Filtered (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    module_out, p = level(p, x, training=training)
-    parts, p = level(p, y, training=training)
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
     parts = [
-        module_out[0] * module_out[1],
-        module_out[0] * module_out[1],
-        parts[0] * parts[1],
-        parts[0] * parts[1],
+        level_out[0] * level_out[1],
+        level_out[0] * level_out[1],
+        level_out_2[0] * level_out_2[1],
+        level_out_2[0] * level_out_2[1],
     ]
     return parts[0] + parts[1] * parts[2] + parts[3], p
 

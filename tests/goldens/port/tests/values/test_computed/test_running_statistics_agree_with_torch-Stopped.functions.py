@@ -17,9 +17,9 @@ F = functional.at("2.13")
 
 def stopped(p, x, y, *, training=False):
     """Stopped (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
-    module_out, p = level(p, x, training=training)
-    parts, p = level(p, y, training=training)
-    parts = [lax.stop_gradient(module_out[0]), lax.stop_gradient(parts[0])]
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    parts = [lax.stop_gradient(level_out[0]), lax.stop_gradient(level_out_2[0])]
     return parts[0] * parts[1] * F.linear(x, **p["a"]), p
 
 

@@ -17,10 +17,10 @@ F = functional.at("2.13")
 def unrolled_loop(p, x, y, *, training=False):
     """UnrolledLoop (values/test_computed.py:0): x (N, 3), y (N, 3) -> (N, 2), updated p."""
     layers = p["c"], p["a"]
-    total, p = level(p, x, training=training)
-    module_out, p = level(p, y, training=training)
-    total = 0 + F.linear(total[0], **layers[0]).sum() * total[1]
-    total = total + module_out[0] * module_out[1] * module_out[0]
+    level_out, p = level(p, x, training=training)
+    level_out_2, p = level(p, y, training=training)
+    total = 0 + F.linear(level_out[0], **layers[0]).sum() * level_out[1]
+    total = total + level_out_2[0] * level_out_2[1] * level_out_2[0]
     return total, p
 
 

@@ -20,10 +20,10 @@ def zipped(p, x, y, *, training=False):
 
     x (N, 3), y (N, 3) -> a (2*N, 2), b (2*N, 2), updated p.
     """
-    module_out, p = level(p, x, training=training)
-    b, p = level(p, y, training=training)
-    a = module_out[0], b[0]
-    b = module_out[1], b[1]
+    (a_0, b_0), p = level(p, x, training=training)
+    (a_1, b_1), p = level(p, y, training=training)
+    a = a_0, a_1
+    b = b_0, b_1
     return (jnp.concatenate(a, axis=0), jnp.concatenate(b, axis=0)), p
 
 

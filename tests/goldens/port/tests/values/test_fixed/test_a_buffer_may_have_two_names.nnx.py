@@ -1,6 +1,7 @@
 """JAX port of Shared (values/test_fixed.py), written by jaxgrad.port for torch 2.13.
 
-What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+Constants in the constructors are the values that the torch module had when this file was written;
+  `jaxgrad.nnx.load_state_dict(model, state_dict)` loads others.
 """
 
 import jax.numpy as jnp
@@ -15,8 +16,8 @@ class Shared(nnx.Module):
     """
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.mask = nnx.BatchStat(jnp.empty(3, jnp.float32))
-        self.again = nnx.BatchStat(jnp.empty(3, jnp.float32))
+        self.mask = nnx.BatchStat(jnp.array([1.0, 0.0, 1.0], jnp.float32))
+        self.again = nnx.BatchStat(jnp.array([1.0, 0.0, 1.0], jnp.float32))
         self.fc = Linear(3, 3, rngs=rngs)
         self.again = self.mask  # tied
 

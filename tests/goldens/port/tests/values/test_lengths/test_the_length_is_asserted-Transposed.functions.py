@@ -25,5 +25,5 @@ def transposed(p, x):
         (F.linear(jnp.unstack(x, axis=1)[2], **p["linear"]), jnp.unstack(x, axis=1)[2] * 2),
         (F.linear(jnp.unstack(x, axis=1)[3], **p["linear"]), jnp.unstack(x, axis=1)[3] * 2),
     ]
-    left = pairs[0][0], pairs[1][0], pairs[2][0], pairs[3][0]
+    left, _ = zip(*pairs, strict=True)
     return left[0] * 4

@@ -25,5 +25,5 @@ class Transposed(nnx.Module):
             (self.linear(jnp.unstack(x, axis=1)[2]), jnp.unstack(x, axis=1)[2] * 2),
             (self.linear(jnp.unstack(x, axis=1)[3]), jnp.unstack(x, axis=1)[3] * 2),
         ]
-        left = pairs[0][0], pairs[1][0], pairs[2][0], pairs[3][0]
+        left, right = zip(*pairs, strict=True)
         return left[0] * 4

@@ -1,0 +1,1 @@
+# PortError: test_holes.py:0 `found = torch.unique(x.round())`: unique() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor; or pass holes=True (--holes in the shell), and write this statement, or the call around it, by hand

@@ -1,0 +1,111 @@
+"""JAX port of Zipped (values/test_computed.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: norm/running_mean, norm/running_var,
+  norm/num_batches_tracked.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def zipped(p, x, y, *, training=False):
+    """Zipped (values/test_computed.py:0).
+
+    x (N, 3), y (N, 3) -> a (2*N, 2), b (2*N, 2), updated p.
+    """
+    (a_0, b_0), p = level(p, x, training=training)
+    (a_1, b_1), p = level(p, y, training=training)
+    a = a_0, a_1
+    b = b_0, b_1
+    return (jnp.concatenate(a, axis=0), jnp.concatenate(b, axis=0)), p
+
+
+def level(p, x, *, training):
+    """Zipped.level (values/test_computed.py:0): x (N, 3) -> a (N, 2), b (N, 2), updated p."""
+    p = dict(p)
+    h, p["norm"] = batch_norm1d(p["norm"], x, training=training)
+    return (F.linear(h, **p["a"]), F.linear(h, **p["b"])), p
+
+
+def batch_norm1d(p, x, *, training):
+    """torch.nn.BatchNorm1d: x (N, 3) -> (N, 3), updated p."""
+    p = dict(p)
+    if training:
+        p["num_batches_tracked"] = p["num_batches_tracked"] + 1
+    x, p["running_mean"], p["running_var"] = F.batch_norm(
+        x, p["running_mean"], p["running_var"], p["weight"], p["bias"], training=training
+    )
+    return x, p
+
+# ---- the next port of this test ----
+"""JAX port of Zipped (values/test_computed.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: norm/running_mean, norm/running_var,
+  norm/num_batches_tracked.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def zipped(p, x, y, *, training=False):
+    """Zipped (values/test_computed.py:0).
+
+    x (N, 3), y (N, 3) -> a (2*N, 2), b (2*N, 2), updated p.
+    """
+    (a_0, b_0), p = level(p, x, training=training)
+    (a_1, b_1), p = level(p, y, training=training)
+    a = a_0, a_1
+    b = b_0, b_1
+    return (jnp.concatenate(a, axis=0), jnp.concatenate(b, axis=0)), p
+
+
+def level(p, x, *, training):
+    """Zipped.level (values/test_computed.py:0): x (N, 3) -> a (N, 2), b (N, 2), updated p."""
+    p = dict(p)
+    h, p["norm"] = batch_norm1d(p["norm"], x, training=training)
+    return (F.linear(h, **p["a"]), F.linear(h, **p["b"])), p
+
+
+def batch_norm1d(p, x, *, training):
+    """torch.nn.BatchNorm1d: x (N, 3) -> (N, 3), updated p."""
+    p = dict(p)
+    if training:
+        p["num_batches_tracked"] = p["num_batches_tracked"] + 1
+    x, p["running_mean"], p["running_var"] = F.batch_norm(
+        x, p["running_mean"], p["running_var"], p["weight"], p["bias"], training=training
+    )
+    return x, p
+
+# ---- the next port of this test ----
+"""JAX port of Columns (values/test_computed.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def columns(p, x, y):
+    """Columns (values/test_computed.py:0): x (N, L), y (N, L) -> (2*N, 5), (2*N, L)."""
+    outs = [(F.linear(x[:, :2], **p["c"]), x), (F.linear(y[:, :2], **p["c"]), y)]
+    return [jnp.concatenate(v, axis=0) for v in zip(*outs)]
