@@ -57,8 +57,9 @@ def redrawn(
 
     Those of them that are `buffers` keep their sign, because variances are positive; zeros, such
     as the running mean of a new batch norm, become positive. Tables keep their equal numbers,
-    because a port may read one of two equal halves, or one of two equal tables. Large tensors get
-    float32 numbers, which take half the memory.
+    because a port may read one of two equal halves, or one of two equal tables. Infinite numbers,
+    as in a mask that is added to scores, stay. Large tensors get float32 numbers, which take half
+    the memory.
     """
     new = {}
     tables: dict[tuple[Any, ...], np.ndarray] = {}  # the redrawn table, by shape and old numbers
@@ -78,7 +79,9 @@ def redrawn(
         if name in buffers and x.min() >= 0:
             y = (x if x.any() or not x.ndim else 0.5) * (1 + 0.2 * np.abs(noise))
         else:
-            y = x + 0.2 * (float(np.std(x)) or 0.5) * noise
+            finite = np.isfinite(x)
+            spread = float(np.std(x[finite])) if finite.any() else 0.0
+            y = x + 0.2 * (spread or 0.5) * noise
         low = np.complex64 if np.iscomplexobj(y) else np.float32
         new[name] = y.astype(low) if y.nbytes > _LARGE else y
         if groups is not None:

@@ -154,6 +154,33 @@ def test_buffers_keep_their_sign():
     assert weight["var"].min() < 0
 
 
+def test_infinite_numbers_stay_and_the_others_are_redrawn():
+    """A mask that is added to scores does not make all outputs of the second draw NaN."""
+    mask = np.triu(np.full((4, 4), -np.inf), 1)
+    new = redrawn({"mask": mask}, ["mask"], ["mask"], np.random.default_rng(0))["mask"]
+    assert np.array_equal(np.isinf(new), np.isinf(mask)) and not np.isnan(new).any()
+    assert len(np.unique(new[np.isfinite(new)])) == 10
+
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate = torch.nn.Linear(4, 4, bias=False)
+            torch.nn.init.zeros_(self.gate.weight)
+            self.register_buffer("mask", torch.tensor(mask))
+
+        def forward(self, x):
+            return x + (x @ x.T + self.mask).softmax(-1) @ self.gate(x)
+
+    def port(p: Any, x: Any, turns: bool = False) -> Any:
+        kernel = p["gate.weight"] if turns else p["gate.weight"].T
+        return x + jax.nn.softmax(x @ x.T + p["mask"]) @ (x @ kernel)
+
+    module, x = Masked(), np.random.default_rng(0).standard_normal((4, 4))
+    assert prove(module, port, arrays(module), (x,)).verdict == "pass"
+    wrong = prove(module, lambda p, x: port(p, x, turns=True), arrays(module), (x,))
+    assert wrong.surfaces["forward"].verdict == "fail"
+
+
 def test_rough_tensors_and_short_numbers_are_perturbed_in_float32_or_not_at_all():
     """A table of ones may have lost digits in float32; an input of twos has not."""
     state = {"w": np.full(300, 1.0), "n": np.arange(3)}
