@@ -17,7 +17,6 @@ import contextlib
 import gc
 import importlib.util
 import json
-import math
 import os
 import pathlib
 import sys
@@ -30,7 +29,7 @@ from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.lint import command as lint_command
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.prove.command import UsageError, load, run
+from jaxgrad.parity.prove.command import UsageError, load, run, seconds
 from jaxgrad.parity.prove.report import Report, render, renderable
 from jaxgrad.parity.prove.text import passed_and_failed
 
@@ -272,22 +271,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, metavar="N", help="seed of the cotangents and of the second inputs")
     add(
         "--time-limit",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="end each proof after this time; what is not judged by then is inconclusive",
     )
     return parser
-
-
-def _seconds(text: str) -> float:
-    """Convert the argument of `--time-limit`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
-    return value
 
 
 if __name__ == "__main__":
