@@ -198,8 +198,9 @@ class _Watch:
 
 
 def _none_yet(visit: Visit, rule: Rule) -> Warned:
-    # The kernels of one operator for different versions, such as `functional._full_clamp`.
-    name = re.sub(r"^functional\._(?:full_|first_)?", "functional.", visit.name)
+    # A private function is named as the public one that calls it: `functional._full_clamp` is the
+    # kernel of `functional.clamp` for some versions, and `_std` is that of `jnp.std`.
+    name = re.sub(r"^functional\._(?:full_|first_)?", "functional.", visit.name).lstrip("_")
     place = {"line": visit.line, "name_stack": visit.stack, "primitive": name}
     sides = {"where": rule.where, "torch": rule.torch, "jax": rule.jax, "remedy": rule.remedy}
     return Warned(**place, **sides, elements=0, of=0, turns=0)
