@@ -3,7 +3,8 @@
     python -m parity_tests.site.slides
 
 A slide shows a block of docs/one_lesson.md without its explanation. What it prints, with the
-explanation, is folded below it. The arrow keys show the next and the previous slide. `make pages` writes docs/_static/one_lesson_slides.html.
+explanation, is folded below it. The arrow keys show the next and the previous slide. `make pages`
+writes docs/_static/one_lesson_slides.html.
 """
 
 import re
