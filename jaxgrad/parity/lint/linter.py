@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat, paths, refusals
+from jaxgrad._core import argument_names, compat, paths, refusals
 from jaxgrad._core.jaxpr import live_inputs
 from jaxgrad._core.libraries import is_a
 from jaxgrad._core.torch_versions import convention, newer_than_known, supported
@@ -24,6 +24,7 @@ from jaxgrad.parity.lint.walking import Visit, Walk
 from jaxgrad.parity.prove.users import place_of
 
 
+@argument_names.spelt
 def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> LintReport:
     """Report where torch's gradient differs from JAX's at these values.
 

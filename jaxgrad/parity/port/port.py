@@ -17,6 +17,7 @@ from typing import Any
 
 from torch import nn
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.finish.conventions import EXAMPLE, SIZES, conventions
@@ -70,6 +71,7 @@ LEAVE_A_HOLE = (
 )
 
 
+@argument_names.spelt
 def port(
     module: nn.Module,
     inputs: PyTree,
