@@ -68,6 +68,7 @@ WITH_CONTENTS = [
         "prove",
         "prove_special",
         "pytest",
+        "read_a_report",
         "report_json",
         "tape_or_transform",
         "teachers*",

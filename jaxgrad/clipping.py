@@ -11,10 +11,11 @@ from jax import lax
 from jax.core import Tracer
 from jax.experimental import checkify
 
-from jaxgrad._core import compat, refusals
+from jaxgrad._core import argument_names, compat, refusals
 from jaxgrad._core.typing import ArrayLike, PyTree
 
 
+@argument_names.spelt
 def clip_grad_norm(
     grads: PyTree,
     max_norm: ArrayLike,
@@ -91,6 +92,7 @@ def clip_grad_norm(
     return jax.tree.map(lambda g: _scaled(g, coefficient), grads), total_norm
 
 
+@argument_names.spelt
 def clip_grad_value(grads: PyTree, clip_value: ArrayLike) -> PyTree:
     """Clip every element of every gradient to `[-clip_value, clip_value]`.
 

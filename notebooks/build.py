@@ -1,7 +1,8 @@
 """Run the notebook scripts `NAME.py` and write the executed copies `NAME.ipynb` beside them.
 
-    python notebooks/build.py               run all of them
-    python notebooks/build.py hooks optim   run only these
+    python notebooks/build.py                        run all of them
+    python notebooks/build.py hooks optim            run only these
+    python notebooks/build.py --without-solutions    write copies for a class, without solutions
 
 Each source is a jupytext percent script. This program adds the copy's first code cell, the marks of
 the parts that the course uses in class and, if `pyproject.toml` names a repository, a Colab badge.
@@ -26,6 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sessions = importlib.import_module("parity_tests.notebook.sessions")
 
+FOR_CLASS = HERE.parent / "notebooks_for_class"  # beside this folder, so that links to ../docs hold
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
 REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
 SETUP = """\
@@ -103,6 +105,18 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
     return book
 
 
+def without_solutions(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Let a notebook show the tasks of its exercises without the solutions."""
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            show = r'exercise("\1", solution=False)'
+            cell.source = re.sub(r'^exercise\("([^"]+)"\)$', show, cell.source)
+        else:
+            text = cell.source.replace(" The solution is folded.", "")
+            cell.source = text.replace("](README.md)", "](../notebooks/README.md)")
+    return book
+
+
 def executed(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Run a notebook in a fresh kernel and return it with its outputs.
 
@@ -121,16 +135,26 @@ def executed(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return book
 
 
-def build(script: pathlib.Path) -> None:
-    """Run a script as a notebook and write the executed copy beside it."""
+def build(script: pathlib.Path, *, for_class: bool = False) -> pathlib.Path:
+    """Run a script as a notebook, write the executed copy, and return its path.
+
+    Args:
+        script: The script.
+        for_class: Whether to leave out the solutions of the exercises. Such a copy is written into
+            the folder `notebooks_for_class`, any other one beside the script.
+    """
     url = repository()
     begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, .*?\)\n", re.DOTALL)
     text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
     if text != script.read_text():
         script.write_text(text)
-    book = executed(read(script, url))
+    book = read(script, url)
+    book = executed(without_solutions(book) if for_class else book)
     nbformat.validate(book)
-    nbformat.write(book, script.with_suffix(".ipynb"))
+    path = (FOR_CLASS if for_class else HERE) / f"{script.stem}.ipynb"
+    path.parent.mkdir(exist_ok=True)
+    nbformat.write(book, path)
+    return path
 
 
 def main() -> int:
@@ -138,7 +162,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="notebooks/build.py", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of: {', '.join(known)}")
-    names = parser.parse_args().names or list(known)
+    text = f"leave out the solutions of the exercises, and write into {FOR_CLASS.name}/"
+    parser.add_argument("--without-solutions", action="store_true", help=text)
+    options = parser.parse_args()
+    names = options.names or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"unknown notebook {', '.join(unknown)}; choose from {', '.join(known)}")
@@ -146,12 +173,12 @@ def main() -> int:
     for name in names:
         start = time.perf_counter()
         try:
-            build(known[name])
+            path = build(known[name], for_class=options.without_solutions)
         except CellExecutionError as error:
             failed = 1
             print(f"{name}: {error.ename}: {error.evalue}", file=sys.stderr, flush=True)
             continue
-        size = known[name].with_suffix(".ipynb").stat().st_size
+        size = path.stat().st_size
         print(f"{name:<16} {time.perf_counter() - start:5.1f} s {size / 1000:5.0f} KB", flush=True)
     return failed
 

@@ -431,5 +431,6 @@ if __name__ in ("__main__", "__mp_main__"):  # in the workers, too
 
 if __name__ == "__main__":
     status = main()
-    gc.freeze()  # or Python's last collection visits every object of torch and JAX
+    if "triton" not in sys.modules:  # which reports each of its objects that is not collected
+        gc.freeze()  # or Python's last collection visits every object of torch and JAX
     sys.exit(status)

@@ -17,7 +17,7 @@ from parity_tests.notebook import plain_session
 from parity_tests.notebook import show as shows
 from parity_tests.notebook.display import Program, Shown
 from parity_tests.notebook.pairs import JAX, TORCH, TRY, agree, pairs
-from parity_tests.notebook.practice import exercises
+from parity_tests.notebook.practice import exercise, exercises
 from parity_tests.notebook.questions import QUESTIONS
 from parity_tests.report import rows as rows_
 from parity_tests.report import source_text as listing
@@ -289,6 +289,39 @@ def test_the_answers_of_the_copy_are_unfinished(script):
         if cell.cell_type == "code" and cell.source.startswith("check("):
             (out,) = cell.outputs
             assert out.text.startswith("Not yet: ") and "NameError" not in out.text
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=ids)
+def test_a_copy_for_a_class_has_the_tasks_and_no_solution(script):
+    """`--without-solutions` changes exercises alone, and no text promises a solution."""
+    book, copy = build.read(script), build.without_solutions(build.read(script))
+
+    changed = [
+        (old, new)
+        for old, new in zip(code_of(book), code_of(copy), strict=True)
+        if old != new or old.startswith("exercise(")
+    ]
+    assert all(new == old.replace(")", ", solution=False)") for old, new in changed)
+    assert len(changed) == sum(cell.startswith("exercise(") for cell in code_of(book)) > 0
+    texts = [cell.source for cell in copy.cells if cell.cell_type == "markdown"]
+    assert not any("solution is folded" in text or "](README.md)" in text for text in texts)
+
+
+@pytest.mark.slow
+def test_a_copy_for_a_class_runs_in_a_folder_of_its_own(monkeypatch, tmp_path):
+    """The executed copy shows each task, and no cell of it has the code of a solution."""
+    (script,) = [path for path in SCRIPTS if path.stem == "custom"]
+    monkeypatch.setattr(build, "FOR_CLASS", tmp_path / "class")
+
+    path = build.build(script, for_class=True)
+
+    text = path.read_text(encoding="utf-8")
+    assert path.parent == tmp_path / "class"
+    for name in exercises():
+        if name.startswith("custom/"):
+            task = exercise(name, solution=False)
+            assert repr(task)[:60] in text and "<summary>solution" not in text
+            assert f'exercise(\\"{name}\\", solution=False)' in text
 
 
 def test_a_hook_prints_the_gradient_at_every_call_under_jit():

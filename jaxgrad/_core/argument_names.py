@@ -8,9 +8,12 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
+from jaxgrad._core import suggestions
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 # Arguments of optax, flax, equinox and keras, and torch's: the first that the function has counts.
 _IN_TORCH = {
@@ -114,6 +117,28 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return make
+
+
+def spelt(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function reject a keyword that it does not have with the one that is spelt alike."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    label = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                hint = suggestions.near(name, known) or f"; it has {', '.join(known)}"
+                raise TypeError(f"{label}() has no argument {name!r}{hint}")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def fields_spelt(cls: type[T]) -> type[T]:
+    """Let a dataclass reject a keyword that it does not have with the field that is spelt alike."""
+    cls.__init__ = spelt(cls.__init__)
+    return cls
 
 
 def check(

@@ -149,6 +149,7 @@ def param_groups(
     return from_apply(init, apply).rebuilt_by(rebuild)
 
 
+@argument_names.spelt
 def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> GroupsState:
     """Extend the state of parameter groups to a transformation with additional groups.
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxgrad._core import paths
+from jaxgrad._core import argument_names, paths
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state, optax_state
 from jaxgrad.optim._core.by_map import ByMap
@@ -31,6 +31,7 @@ SQUARES = ("exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "acc_delta", "ex
 TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # swapped if a matrix is transposed
 
 
+@argument_names.spelt
 def state_from_torch(
     tx: optax.GradientTransformation,
     params: PyTree,
@@ -162,6 +163,7 @@ def state_from_torch(
     return _map_states(load, state)
 
 
+@argument_names.spelt
 def state_to_torch(
     state: PyTree,
     params: PyTree,

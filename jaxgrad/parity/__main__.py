@@ -17,7 +17,6 @@ import contextlib
 import gc
 import importlib.util
 import json
-import math
 import os
 import pathlib
 import sys
@@ -30,7 +29,7 @@ from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.lint import command as lint_command
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.prove.command import UsageError, load, run
+from jaxgrad.parity.prove.command import UsageError, load, run, seconds
 from jaxgrad.parity.prove.report import Report, render, renderable
 from jaxgrad.parity.prove.text import passed_and_failed
 
@@ -64,6 +63,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             traceback.print_exc()
         return INTERNAL
+
+
+def skip_last_collection() -> None:
+    """Keep Python's last garbage collection from visiting every object of torch and JAX.
+
+    torch's optimizers import triton, if it is installed. At exit triton's bindings print `nanobind:
+    leaked ...` for each of its objects that is not collected, so the collection takes place then.
+    """
+    if "triton" not in sys.modules:
+        gc.freeze()
 
 
 def _status_of(argv: list[str]) -> int:
@@ -262,25 +271,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, metavar="N", help="seed of the cotangents and of the second inputs")
     add(
         "--time-limit",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="end each proof after this time; what is not judged by then is inconclusive",
     )
     return parser
 
 
-def _seconds(text: str) -> float:
-    """Convert the argument of `--time-limit`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
-    return value
-
-
 if __name__ == "__main__":
     status = main()
-    gc.freeze()  # or Python's last collection visits every object of torch and JAX
+    skip_last_collection()
     sys.exit(status)

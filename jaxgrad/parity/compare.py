@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.ulp import (
     distance,
@@ -121,6 +122,7 @@ def flatten(tree: PyTree, path: str = "") -> dict[str, Any]:
     return leaves
 
 
+@argument_names.spelt
 def compare(
     torch: PyTree,
     jax: PyTree,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.record.adapters import float64_on_cpu
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+@argument_names.spelt
 def weight_map(
     module: nn.Module,
     params: PyTree,

@@ -121,6 +121,19 @@ class Folded:
 
 
 @dataclasses.dataclass(frozen=True)
+class Task:
+    """The task of an exercise, without its solution."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>Exercise.</b> {prose(self.text)}</p>"
+
+    def __repr__(self) -> str:
+        return f"Exercise. {self.text}"
+
+
+@dataclasses.dataclass(frozen=True)
 class Picture:
     """An SVG that shrinks to the width of the page."""
 

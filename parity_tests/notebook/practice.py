@@ -24,7 +24,7 @@ import jax
 from jaxgrad.parity.compare import flatten
 from parity_tests.notebook import solutions
 from parity_tests.notebook.definitions import Definitions
-from parity_tests.notebook.display import Folded, cells, output, prose, table
+from parity_tests.notebook.display import Folded, Task, cells, output, prose, table
 from parity_tests.notebook.highlight import block
 from parity_tests.notebook.questions import QUESTIONS
 from parity_tests.notebook.source_edits import definition, free_names
@@ -89,16 +89,30 @@ def exercises() -> list[str]:
     ]
 
 
-def exercise(name: str) -> Folded:
+def exercise(name: str, *, solution: bool = True) -> Folded | Task:
     """Show the task of an exercise, with its solution and what the solution prints folded.
 
     Args:
         name: The notebook's file of solutions and the function in it: "hooks/unit_gradient".
+        solution: Whether to show the solution.
     """
+    if not solution:
+        return Task(_task(_function(name).__doc__ or ""))
     solved = solve(name)
-    task = " ".join(inspect.cleandoc(solved.task).split())
+    task = _task(solved.task)
     folded = f"{block(solved.code)}<p>It prints:</p>{output(solved.printed)}"
     return Folded("Exercise", task, "solution", folded, solved.printed)
+
+
+def _task(text: str) -> str:
+    """Return the task of an exercise, the docstring of its solution, in one line."""
+    return " ".join(inspect.cleandoc(text).split())
+
+
+def _function(name: str) -> Callable[[], None]:
+    """Return the function that has the task and the solution of an exercise."""
+    theme, _, stem = name.partition("/")
+    return getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)
 
 
 class Solved(NamedTuple):
@@ -113,13 +127,12 @@ class Solved(NamedTuple):
 @functools.cache
 def solve(name: str) -> Solved:
     """Run the solution of an exercise."""
-    theme, _, stem = name.partition("/")
-    fun = getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)
+    fun = _function(name)
     code = solution(fun)
     printed = io.StringIO()
     file = f"<{name}>"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"__name__": stem}
+    names: dict[str, Any] = {"__name__": fun.__name__}
     with contextlib.redirect_stdout(printed):
         exec(compile(code, file, "exec"), names)
         jax.effects_barrier()  # wait for what `jax.debug.print` prints

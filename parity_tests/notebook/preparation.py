@@ -17,11 +17,12 @@ WORDS = ("", "exercise 1", "exercises 1 and 2", "exercises 1 to 3")
 MANY = 4  # titles that are listed
 BEFORE = {  # what a session needs besides
     3: "**At home before,** each student ports a torch module of at most three layers, or reads "
-    "`Net` and its port in the notebook. Each also reads one part of the traps.",
+    "`Net` and its port in the notebook. All read [Read a report in three lines]"
+    "(read_a_report.md) and one part of the traps.",
 }
 SHORTER = {  # what can go, if the class is slow
     1: "“Around one term of a sum” in the section “`no_grad`”, and exercise 1, which is like it.",
-    2: "the first section from “Where the frameworks must differ” to its end.",
+    2: "the end of the first section, from “Where the frameworks must differ” on.",
     3: "half of the open exercise: only one neighbour hides a mistake.",
 }
 FOR_FLAX = {
@@ -49,8 +50,8 @@ def prepare(number: int) -> str:
         '<a href="_static/worksheet.html"><code>docs/_static/worksheet.html</code></a>, on both '
         "sides of one sheet for each student.",
         f"**Open** in this order: {', '.join(tabs(number))}.",
-        f"**Run before** on each laptop: the first code cell of the [notebook]({path}). It imports "
-        "torch, JAX and the exercises, and prints nothing.",
+        f"**Run before** on each laptop: the first code cell of the [notebook]({path}). It prints "
+        "nothing.",
         f"**For class** in the notebook: the {_listed(in_class)} ({minutes['run']} "
         f"minutes), and {WORDS[taught]} ({minutes['exercise']} minutes).",
         f"**Extra:** {' and '.join(extra)}.{FOR_FLAX.get(number, '')}",

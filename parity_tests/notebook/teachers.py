@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parity_tests.notebook import course
+from parity_tests.notebook.assessment_questions import EXAMS
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import SOLUTIONS, exercises, solution
 from parity_tests.notebook.preparation import prepare
@@ -62,6 +63,66 @@ which offline file to print: the first and the second test are two files, and so
 pages of notes print with their model answers from the site of
 `make docs`.
 """
+LARGE_CLASS = """\
+# Notes for teachers: a large class
+
+*The question: how do {students} students install, practise and get marks?*
+
+**Download once.** Fill a folder on one laptop, in a clone of the repository. The others need the
+same system and the same version of Python; for a second system, fill a second folder.
+
+```bash
+# The CPU build of torch comes first: the second line then takes it from the folder.
+pip wheel torch --index-url https://download.pytorch.org/whl/cpu --wheel-dir wheels
+pip wheel ".[notebooks]" jupyterlab --find-links wheels --wheel-dir wheels
+```
+
+Give each laptop the clone with this folder, on a USB stick for instance. This installs without a
+network, in an [environment](course.md#install) of its own:
+
+```bash
+pip install --no-index --find-links wheels "jaxgrad[notebooks]" jupyterlab
+```
+
+**Notebooks without solutions.** `python notebooks/build.py --without-solutions grad_modes
+none_or_zero prove_your_port` writes copies of the notebooks of the three sessions into the folder
+`notebooks_for_class`, with the tasks of the exercises and without their solutions. The answers of
+the questions stay folded in them. A student who looks for the solutions finds them in the clone.
+
+**What marks itself.** `check` in the notebooks compares the answer of an exercise with torch and
+says what differs, so you collect no exercises: let each student show the line that begins with
+`Right`. In the first test, questions {runnable} ask for a line or a program. Put the student's
+line into the program of the test, with the usual imports, and run it: it is right if it prints what
+the key says. The sentences that explain an answer have to be read.
+
+**Marking the rest.** The first test has {count} questions, so {students} students give you
+{answers} answers. We have not measured how long they take; half a minute each, as a guess, makes
+{hours} hours. Mark question by question instead of paper by paper, and leave out a part of the test
+if that is too long: the points of each part are on the paper.
+
+**Pairs.** The open exercise of session 3 is for two neighbours with a laptop each. You cannot visit
+{pairs} pairs in 30 minutes, and need not: `prove` tells who has found the mistake. Let each pair
+write the surfaces that fail and the line on the worksheet, and collect it. To a student without an
+idea, give one of the four lines of [the table](teachers_session_3.md#the-open-exercise). With an
+odd number of students, three form a ring.
+
+**Your own numbers.** The keys of both variants are public: they are pages of this site and files of
+the clone. For a test that counts, change variant B in your clone: `VARIANT` in
+`parity_tests/notebook/assessment_questions.py` lists for each question the parts of its program
+that are replaced, such as `("torch.tensor(2.0", "torch.tensor(3.0")`. Then run
+
+```bash
+python -m parity_tests.notebook.assessment
+python -m parity_tests.notebook.paper
+```
+
+This runs all programs, and writes the test and the key with the new numbers. Print
+`docs/_static/assessment_b.html` and keep the changed clone, because its key is nowhere else. Read
+the key once: the numbers in its reasons are text, and are not computed. The class gets the
+unchanged clone.
+"""
+STUDENTS = 60  # of the example in the notes
+SECONDS = 30  # a guess, and called one, of the time to mark an answer
 SESSION = """\
 # Notes for teachers: session {number}
 
@@ -102,12 +163,14 @@ def pages(outputs: Mapping[str, str]) -> dict[str, str]:
     sessions = {session_file(one.session): one.session for one in LESSONS if one.session}
     links = [
         *(f"- [{heading(number)}]({name})" for name, number in sessions.items()),
+        "- [A large class](teachers_large_class.md)",
         "- [One lesson](one_lesson.md), with its [answers](one_lesson_answers.md)",
         "- [The notebooks of the second test](teachers_second_test.md)",
         "- [The other notebooks](teachers_notebooks.md)",
     ]
     return {
         "teachers.md": WRITTEN + HEAD.format(pages="\n".join(links)),
+        "teachers_large_class.md": WRITTEN + large_class(),
         **{name: WRITTEN + _session(number, outputs) for name, number in sessions.items()},
         "teachers_second_test.md": WRITTEN
         + _further(
@@ -125,6 +188,21 @@ def pages(outputs: Mapping[str, str]) -> dict[str, str]:
             outputs,
         ),
     }
+
+
+def large_class() -> str:
+    """Return the notes for a large class, with the counts of the first test."""
+    questions = [question for part in EXAMS[0].parts for question in part.questions]
+    *some, last = (str(n) for n, question in enumerate(questions, 1) if question.line)
+    answers = STUDENTS * len(questions)
+    return LARGE_CLASS.format(
+        runnable=f"{', '.join(some)} and {last}",
+        count=len(questions),
+        students=STUDENTS,
+        answers=answers,
+        hours=answers * SECONDS // 3600,
+        pairs=STUDENTS // 2,
+    )
 
 
 def session_file(number: int) -> str:

@@ -32,9 +32,9 @@ def verdict(results: Sequence[Result]) -> str:
 
 
 def _ways(numbers: Mapping[str, int]) -> str:
-    """Return how many behaviours differ in which way, as in `2 by values, in 5 torch raises`."""
+    """Return how many behaviours differ in which way: `in 2 torch raises, in 1 both raise`."""
     order = ("differs", "torch raises", "JAX raises", "both raise")
-    texts = {"differs": "{} by values", "both raise": "in {} both raise"}
+    texts = {"differs": "in {} the values differ", "both raise": "in {} both raise"}
     texts |= {word: f"in {{}} {word}" for word in ("torch raises", "JAX raises")}
     return ", ".join(texts[word].format(numbers[word]) for word in order if numbers[word])
 

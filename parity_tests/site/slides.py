@@ -3,7 +3,8 @@
     python -m parity_tests.site.slides
 
 A slide shows a block of docs/one_lesson.md without its explanation. What it prints, with the
-explanation, is folded below it. `make pages` writes docs/_static/one_lesson_slides.html.
+explanation, is folded below it. The arrow keys show the next and the previous slide. `make pages`
+writes docs/_static/one_lesson_slides.html.
 """
 
 import re
@@ -34,7 +35,17 @@ section {
 h2 { margin: 0 0 0.5em; font-size: 1.3em; }
 pre { margin: 0; font-size: min(1.4rem, 2.3vw); line-height: 1.35; white-space: pre-wrap; }
 p { margin: 0.6em 0; }
+small { font-size: 0.6em; opacity: 0.7; }
 summary { margin-top: 0.8em; cursor: pointer; }"""
+KEYS = """\
+addEventListener("keydown", event => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const slides = [...document.querySelectorAll("section")];
+  const at = slides.findLastIndex(slide => slide.getBoundingClientRect().top <= 1);
+  slides[Math.max(0, Math.min(at + step, slides.length - 1))].scrollIntoView();
+});"""
+IMPORTS = re.compile(r"\A(?:(?:import|from) .*\n|\n)+(?=\S)")
 
 
 class Slide(NamedTuple):
@@ -84,6 +95,7 @@ def page() -> str:
             '<meta name="viewport" content="width=device-width">',
             f"<style>\n{STYLE}\n</style></head><body>",
             *map(_section, slides()),
+            f"<script>\n{KEYS}\n</script>",
             "</body></html>\n",
         ]
     )
@@ -91,10 +103,11 @@ def page() -> str:
 
 def _section(slide: Slide) -> str:
     inline = markdown_it.MarkdownIt().renderInline
+    code = IMPORTS.sub(r"<small>\g<0></small>", escape(slide.code, quote=False))
     return "\n".join(
         [
             f"<section><h2>{inline(slide.title)}</h2>",
-            f"<pre><code>{escape(slide.code, quote=False)}</code></pre>",
+            f"<pre><code>{code}</code></pre>",
             f"<p><b>{inline(' '.join(slide.asks.split()) or 'What does it print?')}</b></p>",
             "<details><summary>It prints</summary>",
             f"<pre><samp>{escape(slide.prints, quote=False)}</samp></pre>",

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat, paths, refusals
+from jaxgrad._core import argument_names, compat, paths, refusals
 from jaxgrad._core.jaxpr import live_inputs
 from jaxgrad._core.libraries import is_a
 from jaxgrad._core.torch_versions import convention, newer_than_known, supported
@@ -24,6 +24,7 @@ from jaxgrad.parity.lint.walking import Visit, Walk
 from jaxgrad.parity.prove.users import place_of
 
 
+@argument_names.spelt
 def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> LintReport:
     """Report where torch's gradient differs from JAX's at these values.
 
@@ -198,8 +199,9 @@ class _Watch:
 
 
 def _none_yet(visit: Visit, rule: Rule) -> Warned:
-    # The kernels of one operator for different versions, such as `functional._full_clamp`.
-    name = re.sub(r"^functional\._(?:full_|first_)?", "functional.", visit.name)
+    # A private function is named as the public one that calls it: `functional._full_clamp` is the
+    # kernel of `functional.clamp` for some versions, and `_std` is that of `jnp.std`.
+    name = re.sub(r"^functional\._(?:full_|first_)?", "functional.", visit.name).lstrip("_")
     place = {"line": visit.line, "name_stack": visit.stack, "primitive": name}
     sides = {"where": rule.where, "torch": rule.torch, "jax": rule.jax, "remedy": rule.remedy}
     return Warned(**place, **sides, elements=0, of=0, turns=0)

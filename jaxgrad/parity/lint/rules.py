@@ -36,8 +36,9 @@ _RAISES = "an error"
 _NO_GRADIENT = "that torch cannot differentiate"
 _INDEX = "with an index out of range"
 _CLAMP = "jaxgrad.functional.clamp"
+_EQUAL = "equal to the constant"
 _AT_A_CONSTANT = tuple(
-    Rule(at.at_a_constant, "at a constant", torch, "0.5", "jaxgrad.functional.relu or clamp", *when)
+    Rule(at.at_a_constant, _EQUAL, torch, "0.5", "jaxgrad.functional.relu or clamp", *when)
     for torch, *when in (
         ("relu 0, clamp 0", BOUND_OF_CLAMP),
         ("relu 0, clamp 1", None, BOUND_OF_CLAMP),
@@ -130,7 +131,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(at.zero_entry_of_p1, "at 0 in a 1-norm", "0", "1", "jaxgrad.functional.norm"),
         Rule(at.zero_largest, "of zero vectors", "0", "split evenly", "jaxgrad.functional.norm"),
     ),
-    "_std()": (Rule(at.out_is_zero, "of equal values", "0", "nan", "jaxgrad.functional.std"),),
+    "_std()": (Rule(at.out_is_zero, "over equal values", "0", "nan", "jaxgrad.functional.std"),),
     "atan2": (Rule(_BOTH_ZERO, "at (0, 0)", "0", "nan", "jaxgrad.functional.atan2"),),
     "hypot()": (
         Rule(

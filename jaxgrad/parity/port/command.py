@@ -12,7 +12,7 @@ from typing import Any
 import jaxgrad
 from jaxgrad.parity import files
 from jaxgrad.parity.port.proof import verifying
-from jaxgrad.parity.prove.command import UsageError, called, functions_of, named
+from jaxgrad.parity.prove.command import UsageError, called, functions_of, named, seconds
 from jaxgrad.parity.prove.report import Report
 
 
@@ -37,6 +37,7 @@ _HOLES = (
     "is not proved yet, so the exit status is 1"
 )
 _FORCE = "replace FILE even if it was edited, or if `port` has not written it"
+_LIMIT = "end each proof after this time; a proof that ends so is inconclusive"
 _STATUS = (
     "Exit status: 0 pass, 1 refused, fail or error, 2 usage, 3 internal error or torch missing, "
     "4 inconclusive, 130 interrupted."
@@ -78,6 +79,7 @@ def _port_parser() -> argparse.ArgumentParser:
     add("--holes", action="store_true", help=_HOLES)
     add("--force", action="store_true", help=_FORCE)
     add("--scan", action="store_true", help="write loops over equal layers as lax.scan")
+    add("--time-limit", type=seconds, metavar="SECONDS", help=_LIMIT)
     return parser
 
 
@@ -117,6 +119,7 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     """
     output = pathlib.Path(options.output)
     chosen = {"style": options.style, "scan": options.scan, "holes": options.holes}
+    chosen["time_limit"] = options.time_limit
     try:
         file = options.target.partition("::")[0]
         functions = functions_of(file, _USAGE)
@@ -192,7 +195,9 @@ def _verify_parser() -> argparse.ArgumentParser:
         description="Prove a written port again, from the files beside it.",
         epilog=_STATUS,
     )
-    parser.add_argument("file", metavar="FILE", help="a port that `port` has written")
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a port that `port` has written")
+    add("--time-limit", type=seconds, metavar="SECONDS", help=_LIMIT)
     return parser
 
 
@@ -223,7 +228,7 @@ def _verify(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
         print(text)
     finished, count = 0, len(proof["modes"]) + bool(proof.get(verifying.STEP))
     try:
-        for _, report in verifying.verify(source, progress):
+        for _, report in verifying.verify(source, progress, options.time_limit):
             finished += 1
             yield report
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from typing import Any
 
 from torch import nn
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.finish.columns import with_named_columns
@@ -61,7 +62,8 @@ from jaxgrad.parity.port.values.static_inputs import (
     require_tuple,
     settled,
 )
-from jaxgrad.parity.prove.users import kind_of, not_a_module
+from jaxgrad.parity.prove.checks import as_limit
+from jaxgrad.parity.prove.users import ProofError, kind_of, not_a_module
 
 
 LEAVE_A_HOLE = (
@@ -70,6 +72,7 @@ LEAVE_A_HOLE = (
 )
 
 
+@argument_names.spelt
 def port(
     module: nn.Module,
     inputs: PyTree,
@@ -87,6 +90,7 @@ def port(
     prove: bool = True,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    time_limit: float | None = None,
 ) -> Ported:
     """Write the JAX port of a torch module as readable source, and prove its gradients.
 
@@ -123,6 +127,8 @@ def port(
         seed: Seed of the proof.
         progress: Function that is called with the name of each step as it begins, such as "write"
             or "train: align".
+        time_limit: Seconds after which each proof ends: that of each mode, and that of the training
+            step. The port is not proved if one of them ends so.
 
     Returns:
         A `Ported`: the source, the entry function, the params and the proof.
@@ -157,9 +163,13 @@ def port(
     for number, other in enumerate(also):
         require_tuple(f"also[{number}]", other)
     recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip, total)
+    try:
+        limit = as_limit(time_limit)
+    except ProofError as error:
+        raise PortError(str(error)) from None
     show = progress or silent
     return write_and_prove(
-        Request(module, inputs, also, recipe, style, holes, scan, prove, seed, show)
+        Request(module, inputs, also, recipe, style, holes, scan, prove, seed, show, limit)
     )
 
 
@@ -178,6 +188,7 @@ class Request:
         prove: Whether to prove the port.
         seed: Seed of the proof.
         show: Function that is called with the name of each step as it begins.
+        time_limit: Seconds after which each proof ends.
     """
 
     module: nn.Module
@@ -190,6 +201,7 @@ class Request:
     prove: bool
     seed: int
     show: Callable[[str], None]
+    time_limit: float | None
 
 
 def write_and_prove(request: Request) -> Ported:
@@ -247,7 +259,7 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
             return ported
         try:
             inputs = [*others, *ported.witnesses]
-            ported = proved(ported, module, given, inputs, request.seed, show)
+            ported = proved(ported, module, given, inputs, request.seed, show, request.time_limit)
         except PortError:
             if not ported.witnesses:
                 raise
@@ -256,7 +268,7 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
             return ported
         if ported.holes:
             return dataclasses.replace(ported, reports=beside_step(ported.reports))
-        return step_proved(ported, recipe, given, request.seed, show)
+        return step_proved(ported, recipe, given, request.seed, show, request.time_limit)
 
 
 def _written(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import importlib.util
 import inspect
+import math
 import pathlib
 import sys
 import traceback
@@ -30,6 +32,17 @@ class PortPair:
 
     name: str
     build: Callable[[], Any]
+
+
+def seconds(text: str) -> float:
+    """Convert the argument of `--time-limit`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
 
 
 def load(target: str, usage: str = "pair.py or pair.py::name") -> list[PortPair]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove import arguments, checks, listings, origins, progress_line, users
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+@argument_names.spelt
 def prove(
     module: nn.Module | str | os.PathLike[str],
     fn: Any,  # a function or a flax or equinox module

@@ -7,9 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad._core import argument_names
 from jaxgrad.parity.prove.users import ProofError, shown
 
 
+@argument_names.fields_spelt
 @dataclasses.dataclass(frozen=True)
 class Training:
     """A training step, for `prove(..., optimizer=Training(...))`.

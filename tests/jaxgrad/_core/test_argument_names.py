@@ -1,11 +1,13 @@
 """Factories name torch's argument when they are given another one."""
 
+import inspect
 import pickle
 
 import pytest
 import torch
 
-from jaxgrad import nnx, optim
+import jaxgrad
+from jaxgrad import nnx, optim, parity
 from jaxgrad._core.argument_names import check
 from jaxgrad.optim import lr_scheduler
 from jaxgrad.optim.lr_scheduler import (
@@ -118,3 +120,38 @@ def test_a_checked_factory_keeps_its_identity():
     """Factories keep their name, docstring and signature, and can be pickled."""
     assert optim.adamw.__name__ == "adamw" and "Torch:" in (optim.adamw.__doc__ or "")
     assert pickle.loads(pickle.dumps(optim.adamw)) is optim.adamw
+
+
+PUBLIC = [
+    *(getattr(parity, name) for name in ("prove", "dump", "lint", "weight_map", "compare")),
+    *(getattr(optim, name) for name in ("state_from_torch", "state_to_torch", "add_param_group")),
+    *(jaxgrad.port, jaxgrad.clip_grad_norm, jaxgrad.clip_grad_value, parity.Training),
+]
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
+def test_a_misspelt_keyword_has_a_suggestion(function):
+    """A keyword with two exchanged letters is named with the argument that was meant."""
+    parameters = inspect.signature(function).parameters.values()
+    meant = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    label = function.__name__
+
+    for name in (name for name in meant if len(name) > 4):
+        misspelt = f"{name[:2]}{name[3]}{name[2]}{name[4:]}"
+        with pytest.raises(TypeError) as error:
+            function(**{misspelt: None})
+        begins = f"{label}() has no argument {misspelt!r}; did you mean "
+        assert str(error.value).startswith(begins) and repr(name) in str(error.value)
+    with pytest.raises(TypeError) as error:
+        function(zzz=None)
+    assert str(error.value).startswith(f"{label}() has no argument 'zzz'; it has ")
+
+
+def test_a_suggestion_changes_neither_the_signature_nor_the_other_errors():
+    """The documented arguments, their types and the docstring are those of the function."""
+    assert list(inspect.signature(parity.prove).parameters)[:3] == ["module", "fn", "params"]
+    assert inspect.signature(parity.Training).parameters["clip"].default is None
+    assert (parity.prove.__doc__ or "").startswith("Compare the gradients of a torch module")
+    assert parity.lint.__name__ == "lint" and parity.Training.__name__ == "Training"
+    with pytest.raises(TypeError, match="missing 2 required positional arguments"):
+        jaxgrad.clip_grad_norm()  # pyright: ignore[reportCallIssue] - that is the test

@@ -1,8 +1,11 @@
 """The command line counts verdicts, shows progress, and returns an exit status."""
 
+import gc
+import importlib.util
 import json
 import pathlib
 import signal
+import subprocess
 import sys
 import types
 from types import SimpleNamespace
@@ -12,6 +15,7 @@ import pytest
 
 from jaxgrad.parity import Report, Surface, __main__
 from jaxgrad.parity.__main__ import main
+from parity_tests.runner.settings import ROOT
 
 
 def report(verdict: Any) -> Report:
@@ -305,3 +309,44 @@ def test_a_file_may_have_the_name_of_a_misspelt_command(tmp_path, monkeypatch, p
     proofs("pass")
 
     assert main(["prot"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("has_triton", [False, True])
+def test_the_last_collection_is_skipped_without_triton(monkeypatch, has_triton):
+    """Freezing all objects saves a second at exit; triton reports those that are not collected."""
+    monkeypatch.delitem(sys.modules, "triton", raising=False)
+    if has_triton:
+        monkeypatch.setitem(sys.modules, "triton", types.ModuleType("triton"))
+    calls = []
+    monkeypatch.setattr(gc, "freeze", lambda: calls.append("freeze"))
+
+    __main__.skip_last_collection()
+
+    assert calls == ([] if has_triton else ["freeze"])
+
+
+PAIR = """
+import numpy as np, optax, torch
+from jaxgrad.parity import Training
+
+def pair():
+    model = torch.nn.Linear(2, 1)
+    params = {name: p.numpy() for name, p in model.state_dict().items()}
+    fn = lambda p, x: x @ p["weight"].T + p["bias"]
+    training = Training(torch=lambda p: torch.optim.SGD(p, lr=0.1), optax=optax.sgd(0.1))
+    return {"module": model, "fn": fn, "params": params, "inputs": (np.eye(3, 2),),
+            "optimizer": training, "steps": 1}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
+def test_the_command_line_leaks_no_objects_of_triton(tmp_path):
+    """A proof with an optimizer, which imports triton, ends without a message of nanobind."""
+    (tmp_path / "a.py").write_text(PAIR)
+
+    command = [sys.executable, "-m", "jaxgrad.parity", str(tmp_path / "a.py")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nanobind" not in done.stderr

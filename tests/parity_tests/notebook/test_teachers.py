@@ -1,11 +1,14 @@
 """The notes for teachers have every question and exercise, and are those of the notebooks."""
 
+import ast
+import importlib.util
 import json
 import re
 
 import numpy as np
 import pytest
 
+from parity_tests.notebook.assessment_questions import EXAMS, VARIANT
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import exercises
 from parity_tests.notebook.questions import QUESTIONS as ASKED
@@ -52,6 +55,38 @@ def test_a_model_answer_prints_in_a_plain_session_what_the_page_says():
         if has_page_release():  # another release may keep another number of bytes
             numbers = [[float(n) for n in NUMBER.findall(side)] for side in (text, shown)]
             np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_the_notes_for_a_large_class_hold():
+    """The commands fit each other and the course, and the counts are those of the first test."""
+    text = FILES["teachers_large_class.md"]
+    words = " ".join(text.split())
+    (folder,) = set(re.findall(r"(?:--wheel-dir|--find-links) (\S+)", text))
+    (first,) = re.findall(r"^pip install (torch --index-url \S+)$", COURSE.read_text("utf-8"), re.M)
+    assert f"pip wheel {first} --wheel-dir {folder}\n" in text
+    (rest,) = re.findall(r"^pip install (\S+) jupyterlab$", COURSE.read_text("utf-8"), re.M)
+    assert f"pip wheel {rest} jupyterlab --find-links" in text
+    extra = rest.strip('".')
+    assert f'--no-index --find-links {folder} "jaxgrad{extra}" jupyterlab' in text
+
+    (built,) = re.findall(r"notebooks/build.py --without-solutions ([\w ]+)`", words)
+    assert built.split() == [one.notebook for one in LESSONS if one.session]
+
+    count, students, answers = map(
+        int, re.findall(r"has (\d+) questions, so (\d+) students give you (\d+) answers", words)[0]
+    )
+    (hours,) = re.findall(r"half a minute each, as a guess, makes (\d+) hours", words)
+    (numbers,) = re.findall(r"questions ([\d, and]+) ask for a line or a program", words)
+    questions = [question for part in EXAMS[0].parts for question in part.questions]
+    assert count == len(questions) and answers == count * students == int(hours) * 120
+    asked = {int(n) for n in re.findall(r"\d+", numbers)}
+    assert asked == {n for n, question in enumerate(questions, 1) if question.line}
+    assert f"visit {students // 2} pairs" in words
+
+    (change,) = re.findall(r"such as `(\(.*?\))`\. Then", words)
+    assert ast.literal_eval(change) in VARIANT[questions[0].program].changes
+    for module in re.findall(r"^python -m (\S+)$", text, re.M):
+        assert importlib.util.find_spec(module) is not None
 
 
 def test_every_question_and_exercise_has_a_wrong_answer():

@@ -27,7 +27,7 @@ def test_equal_cells_share_a_table():
 
 
 def test_the_summary_says_in_which_way_behaviours_differ():
-    """A documented deviation differs by values, or one framework raises, or both raise."""
+    """A documented deviation differs in values, or one framework raises, or both raise."""
 
     def deviation(id: str, torch: Any, jax: Any) -> Any:
         leaf = Leaf("grad", "fail", "structure", torch=torch, jax=jax)
@@ -40,7 +40,7 @@ def test_the_summary_says_in_which_way_behaviours_differ():
 
     assert summary.verdict([*pinned, equal, wrong]) == (
         "5 behaviours: 1 failed, 1 agree with torch, "
-        "3 differ as documented (1 by values, in 2 torch raises)."
+        "3 differ as documented (in 1 the values differ, in 2 torch raises)."
     )
     assert summary.verdict([equal]).endswith("1 agree with torch, 0 differ as documented.")
     raised: Any = types.SimpleNamespace(id="f", passed=False, verdict="error", leaves=())

@@ -24,6 +24,7 @@ PAGES = (
     "one_lesson",
     "tape_or_transform",
     "prove",
+    "read_a_report",
     "prove_special",
     "training_step",
     "worked_port",
@@ -314,7 +315,33 @@ def test_the_ten_kinks_have_one_value():
     assert [name for name, (first, second) in values.items() if first != second] == []
 
 
-@pytest.mark.parametrize("name", ["tape_or_transform", "prove", "prove_special", *SLOW])
+def test_what_a_student_must_not_conclude():
+    """The statements of docs/read_a_report.md about its four ports are true."""
+    page = (ROOT / "docs" / "read_a_report.md").read_text()
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block, _ in BLOCK.findall(page):
+        exec(block.partition("print(prove(")[0], names)
+    net, port, params, inputs = (names[name] for name in ("net", "port", "params", "inputs"))
+    right, wrong, stopped = (
+        jax.grad(lambda p, fn: fn(p, *inputs).sum())(params, names[name])
+        for name in ("port", "other_eps", "stopped")
+    )
+    difference = {name: float(abs(right[name] - wrong[name]).max()) for name in right}
+    assert max(difference.values()) > 1e-6, "the gradients of the wrong forward pass differ"
+    assert {name for name in stopped if not stopped[name].any()} == {"l1.weight", "l1.bias"}
+
+    training = names["training"]
+    updates = prove(net, port, params, inputs, optimizer=training, steps=3).surfaces["updates"]
+    assert updates.text.startswith("5 of 6 weights differ after step 1")
+    assert [name for name, x in params.items() if not x.any()] == ["norm.bias"]
+    (change,) = re.findall(r"Write `(optax.adamw.*?)`", page)
+    training = Training(torch=training.torch, optax=eval(change, names))
+    prove(net, port, params, inputs, optimizer=training, steps=3).check()
+
+
+@pytest.mark.parametrize(
+    "name", ["tape_or_transform", "prove", "read_a_report", "prove_special", *SLOW]
+)
 def test_a_page_says_how_its_blocks_are_joined(name):
     """The lines that a report names are those of the blocks with one blank line between them."""
     page = (ROOT / "docs" / f"{name}.md").read_text()

@@ -23,9 +23,11 @@ from jaxgrad.parity.prove.report import SURFACES, Report
 
 def proved(
     ported: Ported, module: nn.Module, inputs: PyTree, also: Sequence[PyTree], seed: int,
-    show: Callable[[str], None] = silent,
+    show: Callable[[str], None] = silent, time_limit: float | None = None,
 ) -> Ported:  # fmt: skip
     """Return a port with its proofs; `show` is called with the name of each step.
+
+    Each proof ends after `time_limit` seconds.
 
     Raises:
         PortError: In one of the modes the port has other gradients than the module.
@@ -48,7 +50,7 @@ def proved(
             report = None if reason else prove(
                 module, inputs=to_numpy(inputs), also=[to_numpy(x) for x in also], seed=seed,
                 progress=prefixed(MODES[training], show), loss=pair_for(training in ported.idle),
-                **arguments,
+                time_limit=time_limit, **arguments,
             )  # fmt: skip
         if report is not None:
             report = titled(report, type(module).__name__, ported.name, MODES[training])

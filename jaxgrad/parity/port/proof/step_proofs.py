@@ -49,8 +49,9 @@ class WithLoss(nn.Module):
 
 
 def step_proved(
-    ported: Ported, recipe: Recipe, inputs: PyTree, seed: int, show: Callable[[str], None] = silent
-) -> Ported:
+    ported: Ported, recipe: Recipe, inputs: PyTree, seed: int,
+    show: Callable[[str], None] = silent, time_limit: float | None = None,
+) -> Ported:  # fmt: skip
     """Return a port with the proof of its training step; `show` is called with each step's name.
 
     The loss and the optimizer are proved over `STEPS` steps of torch's loop. Then `train_step` must
@@ -79,6 +80,7 @@ def step_proved(
             whole, functions.loss, params, batch,
             weights=weights, trainable=live, optimizer=training, steps=STEPS,
             seed=seed, has_state=functions.has_state, progress=prefixed(STEP, show),
+            time_limit=time_limit,
         )  # fmt: skip
     name = type(module).__name__
     report = dataclasses.replace(report, name=f"{name} | train_step")

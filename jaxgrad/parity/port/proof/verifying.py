@@ -101,12 +101,15 @@ def in_file(value: Any, placeholder: str, file: str) -> Any:
     return value
 
 
-def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
+def verify(
+    source: pathlib.Path, show: Callable[[str], None], time_limit: float | None = None
+) -> Iterator[tuple[str, Report]]:
     """Prove a port in each of its modes, and its training step; yield the mode and its report.
 
     Args:
         source: The file of the port.
         show: Function that is called with the name of each step as it begins.
+        time_limit: Seconds after which the proof of each mode ends.
 
     Raises:
         NoProof: `Ported.write` has not written the files beside the source.
@@ -122,7 +125,8 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
     for mode in proof["modes"]:
         report = prove(
             files.dump(mode), progress=prefixed(mode, show),
-            loss=pair_for(mode in proof.get("idle", ())), **arguments(fn, params, proof, mode),
+            loss=pair_for(mode in proof.get("idle", ())), time_limit=time_limit,
+            **arguments(fn, params, proof, mode),
         )  # fmt: skip
         module = proof["reports"][mode]["name"].partition(" | ")[0]
         report = titled(report, module, proof["entry"], mode)

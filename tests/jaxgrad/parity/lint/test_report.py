@@ -37,6 +37,14 @@ def test_a_finding_has_line_name_stack_and_text():
         report.check()
 
 
+def test_a_finding_names_no_private_function():
+    """`jnp.std` calls a private function of JAX; the finding has the name that the user wrote."""
+    report = lint(lambda x: jnp.std(x) + jnp.maximum(x, 1.0).sum(), jnp.ones(3))
+
+    lines = [finding.text().partition("  ")[2].splitlines()[0] for finding in report.findings]
+    assert lines == ["std(): 1 of 1 over equal values", "max: 3 of 3 equal to the constant"]
+
+
 def test_a_report_without_findings(tmp_path):
     """A report without findings passes `check()` and has an empty list in its JSON."""
     report = lint(jnp.sin, jnp.ones(2), torch="2.13").check()

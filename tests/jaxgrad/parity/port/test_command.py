@@ -1,5 +1,6 @@
 """`python -m jaxgrad.parity port` writes a port of what a function of the user's file returns."""
 
+import importlib
 import sys
 
 import numpy as np
@@ -303,7 +304,7 @@ def test_an_interrupted_verification_prints_the_finished_proofs(
     assert main(["port", f"{model}::make_model", "-o", str(target)]) == 0
     capsys.readouterr()
 
-    def verify(source, show):
+    def verify(source, show, time_limit):
         yield "train", Report("pass", {}, name="Linear | linear (train mode)")
         raise KeyboardInterrupt
 
@@ -350,3 +351,45 @@ def test_a_port_that_is_not_proved_is_kept_under_another_name(model, tmp_path, c
     assert f"ported.unproved.py:{number}" in errors and "<port of" not in errors
     assert [path.name for path in tmp_path.glob("ported*")] == ["ported.unproved.py"]
     compile(kept.read_text(), str(kept), "exec")
+
+
+def test_a_proof_that_the_time_limit_ends_is_not_a_pass(model, tmp_path, capsys):
+    """`port` writes no proved file, and `verify` exits with the status of `inconclusive`."""
+    target = tmp_path / "ported.py"
+    arguments = ["port", f"{model}::make_model", "-o", str(target)]
+    step = ["--optimizer", "make_optimizer", "--loss", "mean_square", "--targets", "make_targets"]
+
+    assert main([*arguments, "--time-limit", "1e-9"]) == 1
+    assert "INCONCLUSIVE" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.glob("ported*")] == ["ported.unproved.py"]
+
+    assert main([*arguments, *step, "--time-limit", "600"]) == 0
+    assert main(["verify", str(target), "--time-limit", "600"]) == 0
+    assert main(["verify", str(target), "--time-limit", "1e-9"]) == 4
+    with pytest.raises(SystemExit):
+        main(["verify", str(target), "--time-limit", "-1"])
+    assert "-1 is not a positive number of seconds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["proofs", "step_proofs"])
+def test_the_time_limit_reaches_each_proof(monkeypatch, name):
+    """The proofs of the modes and of the training step get the seconds that `port` got."""
+    module = importlib.import_module(f"jaxgrad.parity.port.proof.{name}")
+    limits, prove = [], module.prove
+
+    def noted(*args, time_limit, **kwargs):
+        limits.append(time_limit)
+        return prove(*args, **kwargs)
+
+    monkeypatch.setattr(module, "prove", noted)
+    net = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    inputs, targets = (np.ones((4, 3), np.float32),), (np.zeros((4, 1), np.float32),)
+    jaxgrad.port(
+        net, inputs, optimizer=optimizer, loss=torch.nn.functional.mse_loss, targets=targets,
+        time_limit=600,
+    )  # fmt: skip
+
+    assert limits == [600.0]
+    with pytest.raises(jaxgrad.parity.PortError, match="time_limit= needs a positive number"):
+        jaxgrad.port(net, inputs, time_limit=0)

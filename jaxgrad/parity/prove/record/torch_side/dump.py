@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.checks import check_steps
 from jaxgrad.parity.prove.record.adapters import ProofError, float64_on_cpu
@@ -62,6 +63,7 @@ class Dump:
 _RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps, Native, Stored, Noise)
 
 
+@argument_names.spelt
 def dump(
     module: nn.Module,
     inputs: PyTree,
