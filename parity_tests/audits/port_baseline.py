@@ -43,7 +43,7 @@ def record(name: str) -> dict[str, Any]:
     for style in STYLES:  # what is imported and compiled once is no part of a module's seconds
         port(nn.Linear(2, 2), (np.ones((1, 2), np.float32),), prove=False, style=style)
     module, inputs, _ = example(name)
-    request = Request(module, inputs, (), None, "functions", False, False, False, 0, silent)
+    request = Request(module, inputs, (), None, "functions", False, False, False, 0, silent, None)
     row: dict[str, Any] = {"module": name}
     for style in STYLES:
         start = time.process_time()

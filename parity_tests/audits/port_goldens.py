@@ -57,7 +57,7 @@ def written(name: str) -> tuple[str, Sources, float]:
     """Return a module's name, the texts of its port by style, and the seconds that it took."""
     start = time.perf_counter()
     module, inputs = modules()[name]()
-    request = Request(module, inputs, (), None, "functions", False, False, False, 0, silent)
+    request = Request(module, inputs, (), None, "functions", False, False, False, 0, silent, None)
     sources = {
         style: golden_ports.masked(golden_ports.text_of(dataclasses.replace(request, style=style)))
         for style in STYLES

@@ -55,7 +55,8 @@ def head(
     first = left(boxes)
     second = right(first)
     logp = jax.nn.log_softmax(x @ p["reg.weight"].T + p["reg.bias"], -1)
-    both = sum(jnp.take_along_axis(logp, k[..., None], -1) for k in (first, second))
+    both = jnp.take_along_axis(logp, first[..., None], -1)
+    both += jnp.take_along_axis(logp, second[..., None], -1)
     return (score * both[..., 0]).sum() / jnp.maximum(positives.sum(), 1)
 
 
@@ -165,7 +166,7 @@ class Pooled(nn.Module):
 
 
 def test_a_comparison_that_is_equal_by_chance_is_no_cause():
-    """JAX masks nothing. The test of the indices for negative numbers has the value of `tokens < 0`.
+    """JAX masks nothing; its test for negative indices has the value of `tokens < 0`.
 
     With torch's mask in the place of that value, JAX does not have torch's outputs.
     """

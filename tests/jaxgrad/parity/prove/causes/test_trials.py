@@ -827,6 +827,8 @@ def test_weights_that_are_read_before_their_update_are_named(step):
 class Counting(nn.Module):
     """A loss that is divided by a running size, which the forward pass has updated."""
 
+    size: torch.Tensor
+
     def __init__(self):
         super().__init__()
         self.linear = nn.Linear(3, 2)
