@@ -19,7 +19,8 @@ def layers_of_one_length(p, x):
     assert len(jnp.unstack(x, axis=1)) == 4, (
         "this port holds for a loop that runs 4 times, as in the example"
     )
-    y = 0 + F.linear(jnp.unstack(x, axis=1)[0], **p["layers"][0])
-    y = y + jnp.tanh(jnp.unstack(x, axis=1)[1])
-    y = y + F.linear(jnp.unstack(x, axis=1)[2], **p["layers"][2])
-    return y + jnp.unstack(x, axis=1)[3]
+    x = jnp.unstack(x, axis=1)
+    y = 0 + F.linear(x[0], **p["layers"][0])
+    y = y + jnp.tanh(x[1])
+    y = y + F.linear(x[2], **p["layers"][2])
+    return y + x[3]

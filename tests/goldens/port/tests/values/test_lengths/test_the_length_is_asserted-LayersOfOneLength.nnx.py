@@ -21,7 +21,8 @@ class LayersOfOneLength(nnx.Module):
         assert len(jnp.unstack(x, axis=1)) == 4, (
             "this port holds for a loop that runs 4 times, as in the example"
         )
-        y = 0 + self.layers[0](jnp.unstack(x, axis=1)[0])
-        y = y + jnp.tanh(jnp.unstack(x, axis=1)[1])
-        y = y + self.layers[2](jnp.unstack(x, axis=1)[2])
-        return y + jnp.unstack(x, axis=1)[3]
+        parts = jnp.unstack(x, axis=1)
+        y = 0 + self.layers[0](parts[0])
+        y = y + jnp.tanh(parts[1])
+        y = y + self.layers[2](parts[2])
+        return y + parts[3]
