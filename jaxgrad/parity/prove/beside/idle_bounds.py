@@ -122,7 +122,8 @@ def _bounded(value: Value) -> np.ndarray | None:
     if value.call is None or value.data is None:
         return None
     func, args, kwargs = value.call
-    if func.__name__.endswith("_") and not func.__name__.startswith("__"):
+    name = getattr(func, "__name__", "")
+    if name.endswith("_") and not name.startswith("__"):
         return None  # its operand is the result
     given = [np.asarray(x) for x in (*args, *kwargs.values()) if hasattr(x, "shape")]
     return next((x for x in given if np.array_equal(x, value.data)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -44,7 +45,8 @@ def compared(call: TorchCall) -> Mistakes:
 def rounded(call: TorchCall) -> Mistakes:
     """Round before the conversion to integers, which truncates."""
     x, *rest = call.args
-    if isinstance(x, Tensor) and x.is_floating_point():
+    truncates = isinstance(x, Tensor) and x.is_floating_point() and _is_discrete(call.result)
+    if truncates:
         for how, function in _ROUNDINGS.items():
             text = Setting("the conversion to integers", how, "towards zero", "rounds", "rounds")
             yield call.called(text, function(x), *rest, **call.kwargs)
@@ -69,10 +71,14 @@ def logical(call: TorchCall) -> Mistakes:
 def left_out(call: TorchCall) -> Mistakes:
     """Return an operand of a call with a discrete result, instead of the result."""
     out = call.result
-    if not isinstance(out, Tensor) or out.is_floating_point() or out.is_complex():
+    if not _is_discrete(out):
         return
     given = [x for x in (*call.args, *call.kwargs.values()) if isinstance(x, Tensor)]
     alike = [x for x in given if (x.shape, x.dtype) == (out.shape, out.dtype)][:2]
     for which, x in zip(("first", "second"), alike, strict=False):
         text = Missing(f"torch's {call.op}", f"its {which} operand" if len(alike) == 2 else "")
         yield call.by(text, lambda *_, x=x, **__: x.clone())._replace(setting="skip")
+
+
+def _is_discrete(x: Any) -> TypeGuard[Tensor]:
+    return isinstance(x, Tensor) and not x.is_floating_point() and not x.is_complex()
