@@ -19,6 +19,7 @@ from jaxgrad.parity.port.training.losses import Loss
 from jaxgrad.parity.port.training.recipes import Recipe, training_of
 from jaxgrad.parity.port.training.steps import (
     CONJUGATE,
+    CONJUGATE_COMMENT,
     STEP_DOC,
     Step,
     helper,
@@ -120,8 +121,10 @@ def _training_functions(
         *inner,
         f"    {value}, grads = jaxgrad.value_and_grad(loss_of{aux})(params)",
     ]
+    comments = {}
     if has_complex:
         lines.append(CONJUGATE)
+        comments[len(lines)] = CONJUGATE_COMMENT
     if recipe.clip is not None:
         lines.append(f"    grads, _ = jaxgrad.clip_grad_norm(grads, {float(recipe.clip)})")
     lines += [
@@ -130,4 +133,4 @@ def _training_functions(
         "    return opt_state, loss",
     ]
     doc = STEP_DOC.format(done) + "\n\nThe model is changed in place; `model.train()` comes before."
-    return [start, helper("\n".join(lines), doc)]
+    return [start, helper("\n".join(lines), doc, comments)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
@@ -116,12 +116,18 @@ def optimizer_section(
     return section, ", ".join([*done, *(type(x).__name__ for x in kinds)])
 
 
-def helper(source: str, doc: str) -> Written:
-    """Return a function of the training step from its source."""
+def helper(source: str, doc: str, comments: Mapping[int, str] | None = None) -> Written:
+    """Return a function of the training step from its source, with comments above some lines.
+
+    Args:
+        source: The function, one statement on each line.
+        doc: Its docstring.
+        comments: The comment above a line, by its number in the source, counted from 1.
+    """
     written = Written.helper(source, doc, write_step)
     for statement in written.node.body:
-        if syntax.text(statement) == CONJUGATE.strip():
-            on_statement(statement).comments = (CONJUGATE_COMMENT,)
+        if comments is not None and statement.lineno in comments:
+            on_statement(statement).comments = (comments[statement.lineno],)
     return written
 
 
@@ -156,8 +162,10 @@ def _training_functions(
         ]
         function, over = "loss_of", "trained"
     lines.append(f"    {value}, grads = jaxgrad.value_and_grad({function}{aux})({over})")
+    comments = {}
     if has_complex:
         lines.append(CONJUGATE)
+        comments[len(lines)] = CONJUGATE_COMMENT
     if recipe.clip is not None:
         lines.append(f"    grads, _ = jaxgrad.clip_grad_norm(grads, {float(recipe.clip)})")
     stepped = "trained" if partial else "params"
@@ -167,4 +175,4 @@ def _training_functions(
             lines.append("    _, others = jaxgrad.partition(params, is_trained)")
         lines.append("    params = jaxgrad.combine(trained, others)")
     lines.append("    return params, opt_state, loss")
-    return [start, helper("\n".join(lines), STEP_DOC.format(done))]
+    return [start, helper("\n".join(lines), STEP_DOC.format(done), comments)]
