@@ -55,9 +55,10 @@ def redrawn(
 ) -> Lazy:
     """Return a state with new values for the weights `names`; no tensor is constant.
 
-    Those of them that are `buffers` keep their sign, because variances are positive; zeros, such
-    as the running mean of a new batch norm, become positive. Tables keep their equal numbers,
-    because a port may read one of two equal halves, or one of two equal tables. Infinite numbers,
+    Those of them that are `buffers` stay between their least and their largest number, because
+    torch may accept no other ones, such as variances below 0 or, in a diffusion process, above 1.
+    The zeros of a new running mean become positive. Tables keep their equal numbers, because a
+    port may read one of two equal halves, or one of two equal tables. Infinite numbers,
     as in a mask that is added to scores, stay. Large tensors get float32 numbers, which take half
     the memory.
     """
@@ -76,10 +77,10 @@ def redrawn(
             noise = rng.standard_normal(x.shape)
         else:
             noise = rng.standard_normal(x.size)[groups]
-        if name in buffers and x.min() >= 0:
-            y = (x if x.any() or not x.ndim else 0.5) * (1 + 0.2 * np.abs(noise))
+        finite = np.isfinite(x)
+        if name in buffers:
+            y = _moved_inwards(x, finite, noise)
         else:
-            finite = np.isfinite(x)
             spread = float(np.std(x[finite])) if finite.any() else 0.0
             y = x + 0.2 * (spread or 0.5) * noise
         low = np.complex64 if np.iscomplexobj(y) else np.float32
@@ -87,6 +88,23 @@ def redrawn(
         if groups is not None:
             tables[key] = new[name]
     return replaced(state, new)
+
+
+def _moved_inwards(x: np.ndarray, finite: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return a buffer with each number moved towards the mean, or a constant one towards 0.
+
+    The zeros of a mask stay, and zeros alone become positive.
+    """
+    if x.ndim and not x.any():
+        return 0.5 * (1 + 0.2 * np.abs(noise))
+    given = x[finite & (x != 0)]
+    if not given.size:
+        return x
+    constant = not np.ptp(np.real(given)) and not np.ptp(np.imag(given))
+    share = np.minimum(0.2 * np.abs(noise), 0.9)
+    towards = 0.0 if constant else given.mean()
+    keeps = ~finite | (x == 0) & (constant | (np.real(given).min() >= 0))
+    return np.where(keeps, x, x + share * (towards - np.where(finite, x, 0.0)))
 
 
 def _groups(x: np.ndarray) -> np.ndarray | None:

@@ -185,10 +185,7 @@ class Live:
         first = Draw(self.state, self.inputs)
         buffers = [name for name in mapped if name not in self.flags]
         rng = np.random.default_rng([self.seed, 2])
-        second = Draw(redrawn(self.state, mapped, buffers, rng), self.inputs, 1)
-        if self._borrowed.shares_memory:  # names of the same numbers were redrawn differently
-            self._load(second.state)
-            second = dataclasses.replace(second, state=state_of(self.module))
+        second = self._second(redrawn(self.state, mapped, buffers, rng))
         draws = [self.record(first)]
         names, leaves, fill = jax_program.flat(self.inputs)
         plans = candidates(leaves, self._ranges, rng)
@@ -199,6 +196,7 @@ class Live:
                 return [*draws, drawn]
         except Exception:
             pass  # redrawn lengths, positions or labels may be invalid
+        second = self._finite(second, draws[0].run, mapped, buffers)
         chosen = [x[-1] for x in plans]
         for k, plan in enumerate(plans):
             for x in plan:
@@ -216,6 +214,36 @@ class Live:
                 "rejects the redrawn ones or returns outputs of other shapes for them"
             )
         return [*draws, self.record(dataclasses.replace(second, inputs=fill(chosen)))]
+
+    def _second(self, state: Mapping[str, np.ndarray]) -> Draw:
+        """Return the second draw with the given inputs."""
+        if self._borrowed.shares_memory:  # names of the same numbers were redrawn differently
+            self._load(state)
+            state = state_of(self.module)
+        return Draw(state, self.inputs, 1)
+
+    def _finite(
+        self, second: Draw, first: TorchRun, mapped: Sequence[str], buffers: Sequence[str]
+    ) -> Draw:
+        """Return the second draw, with given weights in place of those that torch does not accept.
+
+        A buffer may have to stay in a range, as the variances of a diffusion process below 1. On
+        numbers that are not finite, nothing is compared.
+        """
+        if self._accepts(second, first):
+            return second
+        own = {name: self.state[name] for name in buffers}
+        kept = dataclasses.replace(second, state=replaced(second.state, own))
+        what = "buffers"
+        if not buffers or not self._accepts(kept, first):
+            own = {name: self.state[name] for name in mapped}
+            kept = dataclasses.replace(second, state=replaced(second.state, own))
+            what = "weights"
+        self.notes.append(
+            f"the second draw keeps the given {what}, because torch rejects redrawn ones or "
+            "returns numbers that are not finite for them"
+        )
+        return kept
 
     def _accepts(self, draw: Draw, first: TorchRun) -> bool:
         """Whether torch runs on a draw, and returns finite numbers of the same shapes."""
