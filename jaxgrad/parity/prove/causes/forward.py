@@ -557,6 +557,8 @@ class Search:
         rerun = self._rerun(self.draw, trial.changes, trial)
         if rerun is None:
             return None
+        if trial.occurs >= 0 and not self._occurs(rerun.values[trial.occurs]):
+            return None
         rest = self._remaining(rerun, trial.changes, trial)
         if trial.write.removed:
             printed = rerun.values[trial.changed].print
@@ -599,6 +601,11 @@ class Search:
                 text = f"JAX's value here if {calls} are changed"
                 return Tested(trial, changes, text, False)
         return Tested(trial, trial.changes, "JAX's value here", False)
+
+    def _occurs(self, value: Value) -> bool:
+        """Whether JAX has a value, of which any program may have a constant."""
+        constant = value.print[0] > 1 and is_constant(value.print)
+        return not constant and _among(value, self.every_print[self.draw])
 
     def _spreads(self, draw: int, changes: Sequence[Change]) -> bool:
         """Whether JAX has the results of all changed calls, as far as it has what they read.

@@ -68,6 +68,7 @@ class Trial(NamedTuple):
     whole: bool = False  # whether it is a cause only if it explains all outputs
     calls: int = 1  # that are changed for one mistake
     shapes: tuple[tuple[int, ...], ...] = ()  # that values of the JAX program must have
+    occurs: int = -1  # a value that JAX must have, with the mistake
     discrete: Discrete | None = None  # the changed call, if it returns integers or booleans
 
     @property
@@ -116,6 +117,7 @@ def _trial(run: TorchRun, i: int, wrong: TorchCall, numbers: Numbers, shown: int
         changed=i,
         general=wrong.general,
         shapes=wrong.shapes,
+        occurs=i if wrong.occurs else -1,
     )
 
 
@@ -406,7 +408,8 @@ def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
                 f"{second.op} comes before {first.op}, torch calls {first.op} first",
                 f"{first.op} comes before {second.op}, JAX calls {second.op} first",
             )
-            yield Trial(i, text, _exchanged(run, first, second, places), everywhere)
+            changes = _exchanged(run, first, second, places)
+            yield Trial(i, text, changes, everywhere, occurs=i)
 
 
 Places = tuple[int, int]

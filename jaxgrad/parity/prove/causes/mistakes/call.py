@@ -33,6 +33,7 @@ class TorchCall(NamedTuple):
     general: int = 0  # or `NUMBER`, or `MULTIPLE`: more particular mistakes are told first
     shapes: tuple[tuple[int, ...], ...] = ()  # of the operands and the result in JAX
     reorders: bool = False  # whether the result has the same elements in another order
+    occurs: bool = False  # whether JAX must have the result, which is told as what JAX computes
 
     @property
     def mistake(self) -> str:

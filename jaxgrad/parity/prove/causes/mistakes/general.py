@@ -101,7 +101,7 @@ def binary(call: TorchCall) -> Mistakes:
                 v.shape == wrong.result.shape and torch.equal(v, wrong.result) for v in (x_, y_)
             )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
             if not picks:
-                yield wrong
+                yield wrong._replace(occurs=True)
     for number in call.numbers if name == "div" and isinstance(y, Tensor) else ():
         text = Told(
             f"JAX divides by {number:g}, torch by another value",
@@ -375,6 +375,10 @@ def left_out(call: TorchCall) -> Mistakes:
         skipped = call.by(text, lambda *_, x=x, **__: x.clone())
         write = InTorch(removed=call.op)
         yield skipped._replace(setting="skip", partial=True, write=write)
+    if len(numbers) == 1 and call.op in ("mul", "rmul"):  # the tensor is the factor that is missing
+        text = Missing(f"torch's {call.op}", f"the number {numbers[0]:g}")
+        skipped = call.by(text, lambda *_, **__: torch.full_like(out, numbers[0]))
+        yield skipped._replace(setting="skip", partial=True)
 
 
 def clamped(call: TorchCall) -> Mistakes:
