@@ -57,6 +57,7 @@ from jaxgrad.parity.prove.wording import Difference
 
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
 _NEUTRAL = ("add", "sub", "add_any", "mul", "div")  # primitives that can return an operand
+_IDLE = ("select_n", "max", "min", "clamp")
 _NUMBERS = 32
 _LOST = 64
 # Calls after which the same elements may be in another order.
@@ -280,20 +281,22 @@ class Search:
                 yield from () if trial is None else (trial,)
 
     def _is_kept(self, value: np.ndarray) -> bool:
-        """Whether a sum or a product in JAX has a value as an operand and as its result.
+        """Whether a call in JAX has a value as an operand and as its result.
 
-        JAX has the other operand, although it is 0 or 1 here: it is not missing if a gradient
-        flows through it.
+        A sum or a product has its other operand, although it is 0 or 1 here: it is not missing if a
+        gradient flows through it. A mask or a bound has another number, and changes nothing here.
         """
         rows = np.flatnonzero(print_distance(value, self.every_print[self.draw]) < SAME)
         keys = {self.spots[k].key for k in rows}
         flow, equations = self.evidence.flow, self.evidence.port.program.equations
+        same = {child for key in keys for child in flow.children.get(key, ()) if child in keys}
         return any(
-            child in keys
-            and equations[child[0]].primitive.name in _NEUTRAL
-            and any(flow.live & {*read} - keys for read in flow.operands.get(child[0], ()))
-            for key in keys
-            for child in flow.children.get(key, ())
+            equations[child[0]].primitive.name in _IDLE
+            or (
+                equations[child[0]].primitive.name in _NEUTRAL
+                and any(flow.live & {*read} - keys for read in flow.operands.get(child[0], ()))
+            )
+            for child in same
         )
 
     def _is_scaled(self, value: np.ndarray, trial: Trial) -> bool:

@@ -43,6 +43,7 @@ class Discrete(NamedTuple):
     call: Value
     result: np.ndarray  # with the mistake
     comparison: tuple[str, float] | None  # by which sign, and with which number
+    missing: bool = False  # whether the mistake is that JAX has no such call
 
 
 class Trial(NamedTuple):

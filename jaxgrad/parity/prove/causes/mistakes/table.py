@@ -91,7 +91,8 @@ def _variants(call: TorchCall) -> Iterator[TorchCall]:
     named = _TABLE.get(call.op, ())
     last = () if call.op in MOVES else (general.every,)
     first = (general.eps, general.left_out, discrete.left_out)
-    for mistakes in (*first, *named, general.other_numbers, *last):
+    numbers = () if call.op in discrete.COMPARISONS else (general.other_numbers,)
+    for mistakes in (*first, *named, *numbers, *last):
         try:
             yield from mistakes(call)
         except Exception:  # the call has other arguments than this mistake expects

@@ -182,3 +182,35 @@ def test_a_comparison_that_is_equal_by_chance_is_no_cause():
     assert prove(model, right, arrays(model), (TOKENS,)).verdict == "pass"
     first = prove(model, pooled, arrays(model), (TOKENS,)).first
     assert first is not None and "compares by" not in first.cause
+
+
+class Thresholds(nn.Module):
+    """A mask by a threshold, of floats or of integers."""
+
+    def __init__(self, whole: bool):
+        super().__init__()
+        self.words, self.whole = nn.Embedding(6, 4), whole
+
+    def forward(self, x, tokens):
+        if self.whole:
+            return self.words(torch.where(x > 1, 3, tokens)).square().sum(-1)
+        return self.words(tokens).masked_fill((x > 1)[..., None], 0.0).square().sum(-1)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_mask_that_hides_nothing_is_not_missing(whole):
+    """No element passes JAX's threshold: without the mask, torch has JAX's outputs too."""
+    model = Thresholds(whole)
+
+    def port(p: Any, x: Any, tokens: Any, threshold: float = 1) -> Any:
+        if whole:
+            return (p["words.weight"][jnp.where(x > threshold, 3, tokens)] ** 2).sum(-1)
+        h = jnp.where((x > threshold)[..., None], 0.0, p["words.weight"][tokens])
+        return (h**2).sum(-1)
+
+    inputs = np.minimum(draw(3, 5), 1.5), TOKENS
+    assert (inputs[0] > 1).any()
+    assert prove(model, port, arrays(model), inputs).verdict == "pass"
+    first = prove(model, functools.partial(port, threshold=4), arrays(model), inputs).first
+    assert first is not None and first.tested
+    assert first.cause.startswith("JAX compares with 4, torch with 1 (")
