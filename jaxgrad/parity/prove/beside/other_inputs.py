@@ -77,6 +77,14 @@ def surfaces(
     return {"forward": Judgement(first, (*rest, *notes))}
 
 
+def differing(evidence: Evidence, request: Request) -> str:
+    """Return the first inputs of `also=` on which the port differs, or an empty text."""
+    for variant in _variants(evidence, request):
+        if isinstance(_compare(evidence, request, variant, locates=False), dict):
+            return variant.name
+    return ""
+
+
 def _with_notes(new: Judgement, old: Judgement) -> Judgement:
     return Judgement(new.surface, (*old.notes, *new.notes))
 
@@ -140,7 +148,7 @@ def _shortened(x: np.ndarray, length: int) -> np.ndarray:
 
 
 def _compare(
-    evidence: Evidence, request: Request, variant: Variant
+    evidence: Evidence, request: Request, variant: Variant, *, locates: bool = True
 ) -> dict[str, Judgement] | str | bool:
     """Return whether the port agrees with torch, a note, or the surfaces that differ.
 
@@ -169,7 +177,9 @@ def _compare(
             return f"torch accepts {variant.name}, {called} does not: {error}"
         finding = Finding("forward", "(the outputs)", "fn", f"with {variant.name}, {error}")
         return _failed("forward", f"{called} rejects {variant.name}", (finding,))
-    if wrong := _fails(judged):
+    if (wrong := _fails(judged)) and not locates:
+        return _failed(wrong[0][0], "", ())
+    if wrong:
         return _located(evidence, request, variant, *wrong[0])
     noisy = [(name, j) for name, j in judged if j.verdict == "inconclusive"]
     if not noisy:

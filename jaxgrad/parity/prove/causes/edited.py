@@ -52,7 +52,15 @@ def proved(
             if evidence.may_search("the suggested change"):
                 mending = functools.partial(_mending, evidence, request, finding, edit, view)
                 kept[edit] = evidence.locate(mending, None)[0]
-        return dataclasses.replace(finding, edit=kept[edit])
+        proved = kept[edit]
+        if proved is not None and proved.complete and request.also and view is None:
+            further = functools.partial(_differing, evidence, request, edit)
+            if name := evidence.locate(further, "")[0]:
+                cause = (
+                    f"{finding.cause}; not confirmed, because the programs then differ on {name}"
+                )
+                return dataclasses.replace(finding, edit=None, tested=False, cause=cause)
+        return dataclasses.replace(finding, edit=proved)
 
     surface = judgement.surface
     if not any(finding.edit for finding in surface.findings):
@@ -93,6 +101,16 @@ def _mending(
             complete = not (wrong.names or evidence.made)  # those of the forward pass remain
             mends = wrong.is_less_than(before, edit.complete)
     return dataclasses.replace(edit, complete=complete) if mends else None
+
+
+def _differing(evidence: Evidence, request: Request, edit: Edit) -> str:
+    """Return the inputs of `also=` on which the programs differ after an edit, or an empty text."""
+    from jaxgrad.parity.prove.beside import other_inputs  # which proves edits
+
+    if evidence.reference != TORCH or not evidence.rerunnable:
+        return ""
+    with applied(edit, traced=True) as compiled:
+        return other_inputs.differing(evidence, request) if compiled else ""
 
 
 class Wrong(NamedTuple):

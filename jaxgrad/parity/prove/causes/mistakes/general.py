@@ -375,7 +375,8 @@ def left_out(call: TorchCall) -> Mistakes:
         skipped = call.by(text, lambda *_, x=x, **__: x.clone())
         write = InTorch(removed=call.op)
         yield skipped._replace(setting="skip", partial=True, write=write)
-    if len(numbers) == 1 and call.op in ("mul", "rmul"):  # the tensor is the factor that is missing
+    if isinstance(out, Tensor) and len(numbers) == 1 and call.op in ("mul", "rmul"):
+        # The tensor may be the factor that is missing.
         text = Missing(f"torch's {call.op}", f"the number {numbers[0]:g}")
         skipped = call.by(text, lambda *_, **__: torch.full_like(out, numbers[0]))
         yield skipped._replace(setting="skip", partial=True)

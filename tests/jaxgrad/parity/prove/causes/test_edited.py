@@ -325,3 +325,40 @@ def port(p, ids):
     assert finding is not None and finding.edit is not None, finding
     assert finding.edit.new.strip() == 'z = p["emb.weight"][ids] + p["pos"]'
     assert finding.edit.complete == dropped
+
+
+TIED = """
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+def tied(p, ids):
+    table = p["emb.weight"]
+    stopped = table.at[0].set(lax.stop_gradient(table[0]))
+    h = jnp.tanh(stopped[ids])
+    return (h[:, :-1] @ stopped.T).sum()
+"""
+
+
+class Tied(nn.Module):
+    """The table is read twice; torch's `padding_idx` stops the gradient of one reading alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(7, 4, padding_idx=0)
+
+    def forward(self, ids):
+        return (torch.tanh(self.emb(ids))[:, :-1] @ self.emb.weight.T).sum()
+
+
+@pytest.mark.parametrize("further", [False, True])
+def test_a_cause_is_tested_again_with_the_inputs_of_also(tmp_path, further):
+    """Where the padding is read, the stop that the edit removes is torch's own."""
+    port = in_file(tmp_path / "tied.py", TIED).tied
+    module, ids = Tied(), np.array([[1, 2, 3, 0], [4, 5, 6, 0]])
+    also = [(np.array([[0, 2, 3, 0], [4, 0, 6, 0]]),)] if further else []
+    first = prove(module, port, arrays(module), (ids,), also=also).first
+    assert first is not None and "an extra stop_gradient at tied.py:8" in first.cause
+    assert first.tested != further and (first.edit is None) == further
+    rest = "; not confirmed, because the programs then differ on also[0]"
+    assert first.cause.endswith(rest) == further
