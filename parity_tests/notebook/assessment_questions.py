@@ -304,8 +304,8 @@ def changed_in_place():
 
 def without_a_tape():
     """`h` changes after `y` has used it, the backward pass runs twice, and a gradient is
-    differentiated. In torch each of the three raises or needs an argument. Say for each, in one
-    sentence, what takes the place of torch's tape in JAX."""
+    differentiated. In torch `h += 1` raises, and each of the other two needs an argument. Say for
+    each of the three, in one sentence, what takes the place of torch's tape in JAX."""
 
     def f(x):
         h = x**2
@@ -658,9 +658,9 @@ EXAMS = (
                 "The programs call `prove`. Give the reason for your answer.",
                 6,
                 "3 points for the verdicts (question 13, 1 for each) or for the correct line (14 "
-                "and 15), 3 for the reason. In question 14 any line that makes `updates` pass is "
-                "correct. In question 15 the reason has 2 points for `originates here` and 1 for "
-                "the leaf.",
+                "and 15), 3 for the reason. In question 14 any line of the port that makes "
+                "`updates` pass is correct, but no change of torch's line. In question 15 the "
+                "reason has 2 points for `originates here` and 1 for the leaf.",
                 4,
                 (
                     Question(
@@ -714,19 +714,21 @@ EXAMS = (
                 8,
                 "2 points for the value as a function of the parameters, with the transposed "
                 "weight. 2 for the target: `lax.stop_gradient` inside of the differentiated "
-                "function. 1 for the mean of the squares. 1 for `jax.grad` with respect to the "
-                "parameters alone. 2 for new parameters, with the same structure. Names and order "
-                "are free, and so are `jax.value_and_grad`, optax's `sgd(0.1)`, or all in one "
-                "function. `jnp.maximum(h, 0)` costs no point here, because no value is exactly 0; "
-                "remark that its gradient differs there (question 9). Slips of the syntax cost "
-                "nothing as long as the meaning is clear.",
+                "function, or a target that is computed before the loss, as torch's program does, "
+                "which needs no `stop_gradient`. 1 for the mean of the squares. 1 for `jax.grad` "
+                "with respect to the parameters alone. 2 for new parameters, with the same "
+                "structure. Names and order are free, and so are `jax.value_and_grad`, optax's "
+                "`sgd(0.1)`, or all in one function. `jnp.maximum(h, 0)` costs no "
+                "point here, because no value is exactly 0; remark that its gradient differs there "
+                "(question 9). Slips of the syntax cost nothing as long as the meaning is clear.",
                 12,
                 (
                     Question(
                         port_of_a_step,
                         "../notebooks/00_ten_minutes.ipynb",
                         "The loss is a function of `params`. What torch computes in `no_grad` "
-                        "becomes a constant by `lax.stop_gradient`. There is no `backward()` and "
+                        "becomes a constant by `lax.stop_gradient`, or because it is computed "
+                        "outside of the differentiated function. There is no `backward()` and "
                         "no `step()`: `jax.grad` returns the gradients, as a dict with the keys of "
                         "`params`, and the step makes a new dict.",
                         "the target without `stop_gradient`, as the data is constant",

@@ -7,6 +7,7 @@ item is a hint, shown if the two differ. If torch's value is True, the phrase is
 must hold; `holds` takes the sentence that is shown if it does not.
 """
 
+import contextlib
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,8 @@ Rows = Iterable[tuple[str, Any, Any] | tuple[str, Any, Any, str]]
 RTOL = 1e-4  # torch computes in float32 where a reader does not ask for more
 DIGITS = 4
 FACTS = 4  # facts of a right answer that are listed
+# What the message says if a function or method of one framework gets a value of the other.
+OF_ONE = ("valid JAX type", "must be Tensor, not", "has no attribute", "as an abstract array")
 UNFINISHED = "Not yet: replace each `...` in the cell above, run it, and run this cell again."
 
 
@@ -74,6 +77,23 @@ def _fault(what: str, found: Any, wanted: Any, hint: str = "") -> str:
 def holds(condition: Any, otherwise: str) -> bool | str:
     """Return True if a condition holds, and otherwise the sentence that says what is wrong."""
     return bool(condition) or otherwise
+
+
+@contextlib.contextmanager
+def within_one_framework(advice: str) -> Iterator[None]:
+    """Give advice if a function or method of one framework gets a value of the other.
+
+    Raises:
+        Advice: It got one.
+    """
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        text = str(error)
+        misspelled = text.startswith("module ")  # module 'jax' has no attribute 'stop_gradient'
+        if misspelled or not any(words in text for words in OF_ONE):
+            raise
+        raise Advice(advice) from error
 
 
 def number(name: str, answer: Any) -> float:

@@ -52,9 +52,10 @@ QUESTIONS = {
         "Gradients of several uses are added.",
     ),
     "none_or_zero/none_or_zero": Question(
-        "The loss uses six parameters, each in one way: `p * 0`; `torch.where(mask, p, x)` with a "
-        "mask that is all False; `p.floor()`; `p.detach()`; `p.long()`; `p > 0`. It does not use a "
-        "seventh. Which of the seven gradients are zero, and which are `None`?",
+        "The loss uses seven parameters, each in one way: `p * x`; `p * 0`; "
+        "`torch.where(mask, p, x)` with a mask that is all False; `p.floor()`; `p.detach()`; "
+        "`p.long()`; `p > 0`. It does not use an eighth. Which of the eight gradients are zero, "
+        "and which are `None`?",
         "times_zero masked rounded detached as_integer compared unused",
         "Where a differentiable operation leads to the loss, there is a path, even if its "
         "derivative is zero.",

@@ -1,29 +1,53 @@
 """Checks of the exercises in the notebook grad_modes."""
 
+import contextlib
+from collections.abc import Iterator
+
 import jax
 import jax.numpy as jnp
 import torch
 
 import jaxgrad
+from parity_tests.notebook.check import Advice, within_one_framework
 from parity_tests.notebook.live_torch import grads_of
+
+
+IN_JAX = (
+    "`{name}` is called with arrays of JAX; use functions of JAX, such as `lax.stop_gradient`, and "
+    "no function or method of torch, such as `detach`"
+)
+IN_TORCH = (
+    "`{name}` is called with tensors of torch; use functions or methods of torch, such as "
+    "`detach`, and no function of JAX"
+)
+BOTH_STOPPED = (
+    "your torch function stops both terms, so its result does not require grad and `backward()` "
+    "raises. Stop one term, and leave the path through the other"
+)
 
 
 def one_term_of_a_sum(in_torch, in_jax):
     for at in (1.0, 2.0):  # at 2 a constant factor in place of a stopped term is noticed
-        point = torch.tensor(at)
+        point, array = torch.tensor(at), jnp.array(at)
         (cube,) = grads_of(lambda x: x**3, at)
-        for name, value in (("torch", in_torch(point)), ("JAX", in_jax(at))):
-            yield f"the value of your {name} function at {at:g}", value, point**2 + point**3
-        found = {"torch": grads_of(in_torch, at)[0], "JAX": jax.grad(in_jax)(at)}
-        for name, grad in found.items():
-            yield f"the derivative of your {name} function at {at:g}", grad, cube
+        with within_one_framework(IN_TORCH.format(name="in_torch")), _says_what_is_stopped():
+            value, grad = in_torch(point), grads_of(in_torch, at)[0]
+        with within_one_framework(IN_JAX.format(name="in_jax")):
+            jax_value, jax_grad = in_jax(array), jax.grad(in_jax)(array)
+        for name, found in (("torch", value), ("JAX", jax_value)):
+            yield f"the value of your {name} function at {at:g}", found, point**2 + point**3
+        for name, found in (("torch", grad), ("JAX", jax_grad)):
+            yield f"the derivative of your {name} function at {at:g}", found, cube
 
 
 def stopped_too_early(stopped):
     for at in ([1.0, 2.0], [3.0, -1.0]):
         (grad,) = grads_of(lambda x: (x.detach() ** 2).sum() + 0 * x.sum(), at)
-        yield f"the value at {at}", stopped(jnp.array(at)), (torch.tensor(at) ** 2).sum()
-        yield f"the gradient at {at}", jax.grad(stopped)(jnp.array(at)), grad
+        array = jnp.array(at)
+        with within_one_framework(IN_JAX.format(name="stopped")):
+            value, found = stopped(array), jax.grad(stopped)(array)
+        yield f"the value at {at}", value, (torch.tensor(at) ** 2).sum()
+        yield f"the gradient at {at}", found, grad
 
 
 def same_value_other_gradient(loss):
@@ -31,8 +55,22 @@ def same_value_other_gradient(loss):
         return a * b.detach() + a.detach()
 
     for at in ((2.0, 5.0), (3.0, -1.0)):
-        yield f"the value at {at}", loss(*at), in_torch(*map(torch.tensor, at))
-        for_a, for_b = jaxgrad.grad(loss, (0, 1))(*at)
+        arrays = [jnp.array(value) for value in at]
+        with within_one_framework(IN_JAX.format(name="loss")):
+            value = loss(*arrays)
+            for_a, for_b = jaxgrad.grad(loss, (0, 1))(*arrays)
+        yield f"the value at {at}", value, in_torch(*map(torch.tensor, at))
         in_a, in_b = grads_of(in_torch, *at)
         yield f"the gradient of a at {at}", for_a, in_a
         yield f"the gradient of b at {at}", for_b, in_b
+
+
+@contextlib.contextmanager
+def _says_what_is_stopped() -> Iterator[None]:
+    """Say that both terms are stopped if the result does not require grad."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "does not require grad" not in str(error):
+            raise
+        raise Advice(BOTH_STOPPED) from error

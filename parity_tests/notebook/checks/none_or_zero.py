@@ -8,7 +8,14 @@ import jax.numpy as jnp
 import torch
 
 import jaxgrad
-from parity_tests.notebook.check import Advice, as_numbers, holds, names_in, same
+from parity_tests.notebook.check import (
+    Advice,
+    as_numbers,
+    holds,
+    names_in,
+    same,
+    within_one_framework,
+)
 from parity_tests.notebook.live_torch import leaf
 
 
@@ -24,12 +31,16 @@ TRANSPOSE = (
     "tangent of x, with one number for each input; its transpose takes a gradient of f(x), with "
     "one number for each output. Call the transpose, `jax.linear_transpose(linear, x)`"
 )
+LIKE_X = (
+    "the second argument of `jax.linear_transpose` is an x, not a g. It is an example of what "
+    "the linear function takes, a tangent with the shape of x; the gradient g is the argument of "
+    "the transpose, `jax.linear_transpose(linear, x)(g)`"
+)
 IN_BOTH = (
     "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
     "both have, such as `+`, `*` and `**`, and no function or method of one framework"
 )
-# What the message says if a function or method of one framework gets a value of the other.
-OF_ONE = ("valid JAX type", "must be Tensor, not", "has no attribute", "as an abstract array")
+SKIP = "Return the parameter unchanged before you compute with the gradient"
 TUPLE = "`jax.linear_transpose` returns a tuple, with one entry for each argument of f"
 
 
@@ -56,17 +67,19 @@ def transposed(forward, backward, pull_back):
         ("backward", backward, gradient(in_torch, point, both)),
     ):
         yield f"`{name}` is {answer}", _predicted(name, answer, wanted), True
-    shortcut = sorted(names_in(pull_back) & SHORTCUTS)
+    names = names_in(pull_back)
+    shortcut = sorted(names & SHORTCUTS)
     fault = (
         f"use `jax.linearize` and `jax.linear_transpose` in place of `jax.{'`, `'.join(shortcut)}`"
     )
-    yield "`pull_back` transposes the linear part", holds(not shortcut, fault), True
+    if shortcut or "linear_transpose" in names:
+        yield "`pull_back` transposes the linear part", holds(not shortcut, fault), True
     for fun, function, at, g in (
         (in_jax, in_torch, point, both),
         (in_jax, in_torch, [3.0, -1.0], [0.5, 0.0, 2.0]),
         (product, product, [2.0, 3.0, 4.0], [1.0, -1.0]),
     ):
-        with _says_what_to_transpose():
+        with _says_what_to_transpose(names):
             found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
         hint = TUPLE if isinstance(found, list) and isinstance(found[0], list) else ""
         name = "[x0·x2, x1·x2]" if fun is product else "f"
@@ -94,12 +107,19 @@ def decay_that_skips_none(step):
     grads = [None if p.grad is None else jnp.array(p.grad.item()) for p in tensors]
     torch.optim.SGD(tensors, lr=0.1, weight_decay=0.5).step()
     for name, p, grad in zip(("1", "0", "None"), tensors, grads, strict=True):
-        yield f"the parameter after a gradient of {name}", step(jnp.array(1.0), grad), p
+        try:
+            found = step(jnp.array(1.0), grad)
+        except Exception as error:
+            if grad is not None:
+                raise
+            reason = f"{type(error).__name__}: {error}"
+            raise Advice(f"for a gradient of None your code raises {reason}. {SKIP}") from error
+        yield f"the parameter after a gradient of {name}", found, p
 
 
 def one_of_each(loss):
     tensors = {name: leaf(2.0) for name in "abc"}
-    with _both_frameworks():
+    with within_one_framework(IN_BOTH):
         value = loss(tensors)
     if not isinstance(value, torch.Tensor):
         raise Advice(f"`loss` returns a {type(value).__name__}; return one number computed from a")
@@ -113,28 +133,20 @@ def one_of_each(loss):
     ):
         fault = f"torch's gradient of `{name}` is {values[name]}; it should be {aim}"
         yield f"torch's gradient of `{name}` is {aim}", holds(right, fault), True
-    with _both_frameworks():
+    with within_one_framework(IN_BOTH):
         found = jaxgrad.grad(loss)({name: jnp.array(2.0) for name in "abc"})
     yield "what `jaxgrad.grad` returns", found, grads
 
 
 @contextlib.contextmanager
-def _both_frameworks() -> Iterator[None]:
-    """Say that a loss runs in both frameworks if a function of one gets values of the other."""
-    try:
-        yield
-    except (TypeError, AttributeError) as error:
-        if not any(words in str(error) for words in OF_ONE):
-            raise
-        raise Advice(IN_BOTH) from error
+def _says_what_to_transpose(names: set[str]) -> Iterator[None]:
+    """Say what the linear function takes if it gets a gradient in place of a tangent.
 
-
-@contextlib.contextmanager
-def _says_what_to_transpose() -> Iterator[None]:
-    """Say what the linear function takes if it gets a gradient in place of a tangent."""
+    `jax.linear_transpose` calls the function on an array like its second argument.
+    """
     try:
         yield
     except ValueError as error:
         if "linearized function called on tangent values" not in str(error):
             raise
-        raise Advice(TRANSPOSE) from error
+        raise Advice(LIKE_X if "linear_transpose" in names else TRANSPOSE) from error

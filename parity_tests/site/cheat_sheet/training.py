@@ -78,7 +78,8 @@ ROWS = (
         torch="scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=10)",
         jaxgrad="lr = optim.lr_scheduler.cosine_annealing_lr(0.1, T_max=10)",
         wrong="lr = optax.cosine_decay_schedule(0.1, 10)",
-        trap="After `T_max` steps torch's rate rises again; optax's stays at 0.",
+        trap="These are the rates at steps 0, 5 and 15. After `T_max` steps torch's rate rises "
+        "again; optax's stays at 0.",
         torch_before="opt = torch.optim.SGD([x], lr=0.1)",
         read=("torch.tensor(rates(opt, scheduler))", "jnp.stack([lr(0), lr(5), lr(15)])"),
     ),

@@ -23,6 +23,7 @@ from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
 
 
 FIELDS = ("scheduler", "schedule", "total", "clip", "accumulate")  # of `Training`
+LAX = "from jax import lax"  # one of `IMPORTS`
 FOLDER = re.compile(r"/[^\s/][^\s]*/(?=(?:model|port|simple)\.py)")
 
 
@@ -111,9 +112,13 @@ def printed(report: object) -> str:
 
 
 def _load(path: pathlib.Path, text: str, names: dict[str, Any]) -> ModuleType:
-    """Import a file into a namespace that has these names."""
+    """Import a file into a namespace that has these names.
+
+    `prove` reads in the file which name `lax` has. The import is below the card's lines, whose
+    numbers stay as they are.
+    """
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"{text}\n", encoding="utf-8")
+    path.write_text(f"{text}\n\n\n{LAX}\n", encoding="utf-8")
     name = f"trap_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None

@@ -148,6 +148,30 @@ def test_the_report_names_the_line_to_change(outputs):
     assert "suggested change" not in report and "all gradients agree" in report
 
 
+def test_a_target_before_the_loss_needs_no_stop():
+    """The key gives full marks for a port that computes `target` where torch's program does."""
+    question = next(q for q in QUESTIONS if name(q) == "port_of_a_step")
+    target = "    target = 1 + 0.5 * lax.stop_gradient(value(params, after))\n"
+    loss = "def mean_square(params):\n"
+    literal = question.line.replace(target, "").replace(
+        loss, f"target = 1 + 0.5 * value(params, after)\n\n\n{loss}"
+    )
+    outputs = printed({"right": programs()[name(question)].replace(question.line, literal)})
+
+    assert "stop_gradient" not in literal
+    torch, jax = outputs["right"].splitlines()
+    assert torch.removeprefix("torch: ") == jax.removeprefix("JAX: ")
+
+
+def test_the_key_excludes_a_change_of_torch():
+    """With the mistake in torch's line too, `updates` passes, but the port is unchanged."""
+    question = next(q for q in QUESTIONS if name(q) == "coupled_decay")
+    both = shown(question).replace("torch.optim.AdamW(", "torch.optim.Adam(")
+
+    assert "updates: pass" in printed({"both": both})["both"]
+    assert "any line of the port that makes `updates` pass" in KEY.read_text("utf-8")
+
+
 def test_a_second_input_refutes_a_larger_learning_rate():
     """A larger rate gives torch's number in question 20, but not for another weight."""
     question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")

@@ -143,6 +143,62 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "f(x), with one number for each output. Call the transpose, "
             "`jax.linear_transpose(linear, x)`.",
         ),
+        *(
+            (
+                "none_or_zero/transposed",
+                "forward, backward = [5, 3, 0], [8, 2]\n"
+                "def pull_back(f, x, g):\n"
+                "    y, linear = jax.linearize(f, x)\n"
+                f"    return jax.linear_transpose(linear, {example})(g)[0]",
+                "the second argument of `jax.linear_transpose` is an x, not a g.",
+            )
+            for example in ("g", "y")
+        ),
+        (
+            "none_or_zero/decay_that_skips_none",
+            "def step(p, g): return p - 0.1 * (g + 0.5 * p)",
+            "for a gradient of None your code raises TypeError: unsupported operand type(s) for +: "
+            "'NoneType' and",
+        ),
+        *(
+            (
+                "grad_modes/one_term_of_a_sum",
+                "def in_torch(x): return x.detach() ** 2 + x**3\n"
+                f"def in_jax(x): return {square} + x**3",
+                "`in_jax` is called with arrays of JAX; use functions of JAX, such as "
+                "`lax.stop_gradient`, and no function or method of torch, such as `detach`.",
+            )
+            for square in ("x.detach() ** 2", "torch.square(x)")
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            "def in_torch(x): return lax.stop_gradient(x) ** 2 + x**3\n"
+            "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
+            "`in_torch` is called with tensors of torch; use functions or methods of torch, such "
+            "as `detach`, and no function of JAX.",
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            "def in_torch(x): return x.detach() ** 2 + x**3\n"
+            "def in_jax(x): return jax.stop_gradient(x) ** 2 + x**3",
+            "your code raises AttributeError: module 'jax' has no attribute 'stop_gradient'",
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            "def in_torch(x): return (x**2 + x**3).detach()\n"
+            "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
+            "your torch function stops both terms, so its result does not require grad",
+        ),
+        (
+            "grad_modes/stopped_too_early",
+            "def stopped(x): return f(x.detach())",
+            "`stopped` is called with arrays of JAX;",
+        ),
+        (
+            "grad_modes/same_value_other_gradient",
+            "def loss(a, b): return a * b.detach() + a.detach()",
+            "`loss` is called with arrays of JAX;",
+        ),
         (
             "none_or_zero/transposed",
             "",
@@ -215,3 +271,35 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
 def test_a_wrong_answer_gets_a_hint(name, answer, text):
     """The verdict says what to do next, and does not state the answer of a prediction."""
     assert verdict(name, answer).startswith(f"Not yet: {text}")
+
+
+def test_a_loop_over_unit_vectors_is_not_called_a_transpose():
+    """The reply states that `pull_back` transposes only if it uses `jax.linear_transpose`."""
+    line = """
+        forward, backward = [5, 3, 0], [8, 2]
+        def pull_back(f, x, g):
+            linear = jax.linearize(f, x)[1]
+            return {}
+        """
+    loop = verdict("none_or_zero/transposed", line.format(
+        "jnp.stack([linear(one) @ g for one in jnp.eye(len(x))])"
+    ))  # fmt: skip
+    transpose = verdict("none_or_zero/transposed", line.format(
+        "jax.linear_transpose(linear, x)(g)[0]"
+    ))  # fmt: skip
+
+    assert loop.startswith("Right") and "transposes" not in loop
+    assert transpose.startswith("Right") and "`pull_back` transposes the linear part" in transpose
+
+
+def test_a_read_out_number_stops_the_gradient():
+    """The answers get arrays, so that `x.item()` does what the notebook says under `jax.grad`."""
+    says = verdict(
+        "grad_modes/one_term_of_a_sum",
+        """
+        def in_torch(x): return x.item() ** 2 + x**3
+        def in_jax(x): return x.item() ** 2 + x**3
+        """,
+    )
+
+    assert says.startswith("Right")

@@ -47,6 +47,17 @@ def test_a_page_prints_what_is_written(name):
     assert _comparable(filled(page, f"{name}.py")) == _comparable(page), "run: make pages"
 
 
+def test_the_page_on_reports_quotes_what_they_say():
+    """A phrase that docs/read_a_report.md quotes from a report is in one of its reports."""
+    page = (ROOT / "docs" / "read_a_report.md").read_text(encoding="utf-8")
+    texts = page.split("```")
+    reports, prose = (" ".join("\n".join(texts[n::2]).split()) for n in (1, 0))
+    quotes = re.findall(r"`([a-z']+(?: [a-z']+)+)`", prose)
+
+    assert "with the same mistake in torch's forward pass" in quotes
+    assert [quote for quote in quotes if quote not in reports] == []
+
+
 def test_the_training_step_is_proved_in_nnx():
     """The first proof of docs/training_step.md passes and prints the report under it."""
     page = (ROOT / "docs" / "training_step.md").read_text()

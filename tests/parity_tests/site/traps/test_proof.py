@@ -6,7 +6,8 @@ import pytest
 
 from parity_tests.site.printed import of_any_torch
 from parity_tests.site.traps import page
-from parity_tests.site.traps.proof import outcome, printed
+from parity_tests.site.traps.card import IMPORTS
+from parity_tests.site.traps.proof import LAX, outcome, printed
 from parity_tests.site.traps.symptoms import symptom
 from tests._helpers import ALL
 
@@ -29,6 +30,15 @@ def test_a_card_holds_and_the_page_is_current(card):
     assert _comparable(page.section(card, run)) in _comparable(shown), "run: make pages"
     seen = page.PATH.read_text().partition(f"## {symptom(run).rstrip('.')}")[2]
     assert f"[{card.name}](" in seen.partition("\n## ")[0], "run: make pages"
+
+
+def test_an_edit_uses_the_names_of_the_prescribed_imports():
+    """A card prints the edit that `prove` suggests for a file with the imports of a card."""
+    (card,) = (card for card in page.CARDS if card.name.strip("`") == "detach")
+    edit = printed(outcome(card).wrong.first)
+
+    assert "+ return (lax.stop_gradient(x) * x).sum()" in edit
+    assert LAX in IMPORTS.splitlines()
 
 
 def _comparable(text: str) -> str:
