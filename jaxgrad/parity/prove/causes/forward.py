@@ -57,7 +57,7 @@ from jaxgrad.parity.prove.wording import Difference
 
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
 _NEUTRAL = ("add", "sub", "add_any", "mul", "div")  # primitives that can return an operand
-_IDLE = ("select_n", "max", "min", "clamp")
+_BOUNDS = ("max", "min", "clamp")
 _NUMBERS = 32
 _LOST = 64
 # Calls after which the same elements may be in another order.
@@ -284,20 +284,27 @@ class Search:
         """Whether a call in JAX has a value as an operand and as its result.
 
         A sum or a product has its other operand, although it is 0 or 1 here: it is not missing if a
-        gradient flows through it. A mask or a bound has another number, and changes nothing here.
+        gradient flows through it. A bound has another number, and changes nothing here, and so does
+        a mask that depends on an input or a weight.
         """
         rows = np.flatnonzero(print_distance(value, self.every_print[self.draw]) < SAME)
         keys = {self.spots[k].key for k in rows}
         flow, equations = self.evidence.flow, self.evidence.port.program.equations
         same = {child for key in keys for child in flow.children.get(key, ()) if child in keys}
-        return any(
-            equations[child[0]].primitive.name in _IDLE
-            or (
-                equations[child[0]].primitive.name in _NEUTRAL
-                and any(flow.live & {*read} - keys for read in flow.operands.get(child[0], ()))
-            )
-            for child in same
-        )
+
+        def keeps(child: Key) -> bool:
+            name, read = equations[child[0]].primitive.name, flow.operands.get(child[0], [])
+            if name == "select_n":
+                return bool(read) and self._depends(read[0])
+            if name in _BOUNDS:
+                return True
+            return name in _NEUTRAL and any(flow.live & {*other} - keys for other in read)
+
+        return any(map(keeps, same))
+
+    def _depends(self, keys: Sequence[Key]) -> bool:
+        """Whether JAX values depend on an input or a weight."""
+        return any(leaf_of(k) is not None for k in self.evidence.flow.back(keys, set()))
 
     def _is_scaled(self, value: np.ndarray, trial: Trial) -> bool:
         """Whether JAX makes a value by the call that a trial leaves out, with its number.
@@ -447,7 +454,8 @@ class Search:
         known = {
             key: inverted
             for key, inverted in discrete.computed(program, self._discrete, mistake.result).items()
-            if inverted or not discrete.contradicts(program.equations[key[0]], mistake)
+            if self._depends([key])
+            and (inverted or not discrete.contradicts(program.equations[key[0]], mistake))
         }
         if len(known) == 1 and len(np.unique(mistake.result)) > 1:
             return next(iter(known))

@@ -214,3 +214,16 @@ def test_a_mask_that_hides_nothing_is_not_missing(whole):
     first = prove(model, functools.partial(port, threshold=4), arrays(model), inputs).first
     assert first is not None and first.tested
     assert first.cause.startswith("JAX compares with 4, torch with 1 (")
+
+
+def test_a_mask_that_is_a_constant_in_jax_is_missing():
+    """A `where` whose condition depends on nothing is no mask, and no comparison."""
+    model = Pooled()
+
+    def port(p: Any, tokens: Any) -> Any:
+        kept = jnp.ones_like(tokens)
+        return jnp.where(kept[..., None], jnp.tanh(p["words.weight"][tokens]), 0.0).sum(1)
+
+    first = prove(model, port, arrays(model), (TOKENS,)).first
+    assert first is not None and first.tested and first.op == "masked_fill"
+    assert first.cause.startswith("torch's masked_fill is missing (")
