@@ -354,7 +354,9 @@ def _judge_surfaces(
     if judgements["forward"].surface.verdict == "fail":
         later, judged = _after_mistakes(evidence, request, judgements)
         judgements |= later
-        judgements["forward"] = edited.proved(evidence, request, judgements["forward"])
+        judgements["forward"] = edited.proved(
+            evidence, request, judgements["forward"], differing=other_inputs.differing
+        )
         return judged
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
     _judge_gradients(evidence, judgements)
@@ -367,7 +369,9 @@ def _judge_surfaces(
     with evidence.clock("precision"):
         judgements["precision"] = precision.surface(evidence, request)
     for name in ("structure", "backward", "gradients", "updates"):
-        judgements[name] = edited.proved(evidence, request, judgements[name], _view(name))
+        view = _view(name)
+        differing = None if view is not None else other_inputs.differing
+        judgements[name] = edited.proved(evidence, request, judgements[name], view, differing)
     return evidence
 
 

@@ -27,10 +27,15 @@ from jaxgrad.parity.prove.wording import TORCH
 
 
 View = Callable[[Evidence], Evidence | None]
+Differing = Callable[[Evidence, Request], str]
 
 
 def proved(
-    evidence: Evidence, request: Request, judgement: Judgement, view: View | None = None
+    evidence: Evidence,
+    request: Request,
+    judgement: Judgement,
+    view: View | None = None,
+    differing: Differing | None = None,
 ) -> Judgement:
     """Return a judgement without the suggested edits that do not mend what they are printed for.
 
@@ -40,6 +45,7 @@ def proved(
         judgement: The judgement.
         view: Function from the evidence after an edit to the evidence with whose outputs a wrong
             update was located.
+        differing: Function that names the first inputs of `also=` on which the programs differ.
     """
     kept: dict[Edit, Edit | None] = {}
 
@@ -53,8 +59,8 @@ def proved(
                 mending = functools.partial(_mending, evidence, request, finding, edit, view)
                 kept[edit] = evidence.locate(mending, None)[0]
         proved = kept[edit]
-        if proved is not None and proved.complete and request.also and view is None:
-            further = functools.partial(_differing, evidence, request, edit)
+        if proved is not None and proved.complete and request.also and differing is not None:
+            further = functools.partial(_further, evidence, request, edit, differing)
             if name := evidence.locate(further, "")[0]:
                 cause = (
                     f"{finding.cause}; not confirmed, because the programs then differ on {name}"
@@ -103,14 +109,12 @@ def _mending(
     return dataclasses.replace(edit, complete=complete) if mends else None
 
 
-def _differing(evidence: Evidence, request: Request, edit: Edit) -> str:
+def _further(evidence: Evidence, request: Request, edit: Edit, differing: Differing) -> str:
     """Return the inputs of `also=` on which the programs differ after an edit, or an empty text."""
-    from jaxgrad.parity.prove.beside import other_inputs  # which proves edits
-
     if evidence.reference != TORCH or not evidence.rerunnable:
         return ""
     with applied(edit, traced=True) as compiled:
-        return other_inputs.differing(evidence, request) if compiled else ""
+        return differing(evidence, request) if compiled else ""
 
 
 class Wrong(NamedTuple):
