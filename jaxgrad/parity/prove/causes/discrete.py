@@ -20,7 +20,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.causes import trials
 from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
 from jaxgrad.parity.prove.causes.mistakes.discrete import COMPARISONS
-from jaxgrad.parity.prove.causes.mistakes.table import variants
+from jaxgrad.parity.prove.causes.mistakes.table import outcomes
 from jaxgrad.parity.prove.causes.trials import Discrete, Numbers, Trial, in_place
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, numbers_of
@@ -69,15 +69,9 @@ def _in_call(run: TorchRun, value: Value, shown: int, known: Numbers) -> Iterato
         alike = [v for v in run.discrete if (v.op, v.line) == (value.op, value.line)]
         return [trials.change(wrong.difference, v, known) for v in alike]
 
-    for wrong in variants(live):
-        try:
-            with torch.no_grad():
-                out = wrong.result
-        except Exception:  # the mistake does not apply to this call
+    for wrong, out in outcomes(live):
+        if out.shape != own.shape or torch.equal(out, own):
             continue
-        if not isinstance(out, Tensor) or out.shape != own.shape or torch.equal(out, own):
-            continue
-
         change = trials.change(wrong.difference, value, known)
         yield Trial(
             shown, wrong.difference, (change,), functools.partial(everywhere, wrong),

@@ -48,6 +48,7 @@ def proved(
         differing: Function that names the first inputs of `also=` on which the programs differ.
     """
     kept: dict[Edit, Edit | None] = {}
+    further: dict[Edit, str] = {}  # the inputs of `also=` on which the programs differ after it
 
     def checked(finding: Finding) -> Finding:
         edit = finding.edit
@@ -60,8 +61,10 @@ def proved(
                 kept[edit] = evidence.locate(mending, None)[0]
         proved = kept[edit]
         if proved is not None and proved.complete and request.also and differing is not None:
-            further = functools.partial(_further, evidence, request, edit, differing)
-            if name := evidence.locate(further, "")[0]:
+            if edit not in further:
+                compare = functools.partial(_further, evidence, request, edit, differing)
+                further[edit] = evidence.locate(compare, "")[0]
+            if name := further[edit]:
                 cause = (
                     f"{finding.cause}; not confirmed, because the programs then differ on {name}"
                 )

@@ -100,7 +100,14 @@ def _variants(call: TorchCall) -> Iterator[TorchCall]:
 
 
 def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:
-    """Yield the call with each mistake, and its result."""
+    """Yield the call with each mistake, and its result, if that is floating."""
+    for wrong, out in outcomes(call):
+        if out.is_floating_point() or out.is_complex():
+            yield wrong, to_numpy(out)
+
+
+def outcomes(call: TorchCall) -> Iterator[tuple[TorchCall, Tensor]]:
+    """Yield the call with each mistake that applies to it, and the first tensor of its result."""
     for wrong in variants(call):
         try:
             with torch.no_grad():
@@ -108,5 +115,5 @@ def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:
         except Exception:  # the mistake does not apply to this call
             continue
         out = out[0] if isinstance(out, tuple | list) and out else out
-        if isinstance(out, Tensor) and (out.is_floating_point() or out.is_complex()):
-            yield wrong, to_numpy(out)
+        if isinstance(out, Tensor):
+            yield wrong, out
