@@ -72,7 +72,7 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     trains = any(side.flags.values())
     trainable = trainable_mask(request.trainable, port.program.param_paths, trains=trains)
     with clock("torch"):
-        mapped = _mapped(port, flow, side.flags)
+        mapped = taken(port, flow, side.flags)
         held = side.tables(mapped)
         if replaced := tables.for_torch(held, port.program):
             side.replace({name: x for name, (x, _) in replaced.items()})
@@ -203,7 +203,7 @@ def _own_leaves(
     return tuple(notes)
 
 
-def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
+def taken(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
     """Return the weights that the port takes from its params.
 
     Constants that are in the params but that the port recomputes (position tables) are excluded.

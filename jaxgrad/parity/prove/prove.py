@@ -344,7 +344,7 @@ def _judge_surfaces(
     The judgements are added one after the other, so that the first ones are there if the time limit
     ends the proof.
     """
-    from jaxgrad.parity.prove.beside import idle_bounds, other_inputs
+    from jaxgrad.parity.prove.beside import idle_bounds, other_inputs, unread_buffers
     from jaxgrad.parity.prove.dtypes import single_precision
     from jaxgrad.parity.prove.surfaces import forward, precision, structure, updates
 
@@ -359,6 +359,7 @@ def _judge_surfaces(
         )
         return judged
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
+    judgements["forward"] = unread_buffers.noted(evidence, judgements["forward"])
     _judge_gradients(evidence, judgements)
     judgements |= single_precision.surfaces(evidence, judgements)
     if request.optimizer is None:

@@ -36,7 +36,7 @@ from jaxgrad.parity.prove.causes.acceptance import (
     either,
     range_of,
 )
-from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE
+from jaxgrad.parity.prove.causes.mistakes.call import INDEX, MULTIPLE
 from jaxgrad.parity.prove.causes.mistakes.cells import GATES
 from jaxgrad.parity.prove.causes.numbers import SAME, equal, find, find_multiple, find_print
 from jaxgrad.parity.prove.causes.trials import Discrete, Trial
@@ -439,6 +439,15 @@ class Search:
         numbers = discrete.numbers(self.evidence.port.program)
         return discrete.mistakes(self.run, starts, numbers) if starts else iter(())
 
+    def of_integers(self, i: int, found: Sequence[Tested]) -> Sequence[Tested]:
+        """Return the mistake that shifts an index which torch computes, or else what was found."""
+        if found[0].trial.general == INDEX and self.run.values[i].unchecked:
+            for trial in self.in_time(self.discrete([i])):
+                tested = self.tested(trial)
+                if tested is not None and tested.complete:
+                    return _with_alternatives(self, tested)
+        return found
+
     @functools.cached_property
     def _discrete(self) -> Mapping[Key, np.ndarray]:
         return self.evidence.port.discrete(self.evidence.draws[self.draw])
@@ -612,6 +621,13 @@ class Search:
                 text = f"JAX's value here if {calls} are changed"
                 return Tested(trial, changes, text, False)
         return Tested(trial, trial.changes, "JAX's value here", False)
+
+    def result_of(self, trial: Trial, changes: Sequence[Change]) -> Key | None:
+        """Return the JAX value that equals the result of a mistake and that torch does not have."""
+        rerun = self._rerun(self.draw, changes, trial)
+        called = trial.value if trial.changed < 0 else trial.changed
+        row = None if rerun is None else find_print(rerun.values[called].print, self.prints)
+        return None if row is None else self.spot(row).key
 
     def _occurs(self, value: Value) -> bool:
         """Whether JAX has a value, of which any program may have a constant."""
@@ -925,7 +941,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         for i in fresh:
             found = _agreeing(search, search.visible_trials(i))
             if found:
-                guess = _guess(search, found)
+                guess = _guess(search, search.of_integers(i, found))
                 # A mistake in an operand (the divisor of a deviation) may multiply the result.
                 if guess.scales:
                     multiples.append(guess)
@@ -971,7 +987,8 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     for trial in search.in_time(itertools.chain(near, in_turn)):
         tested = search.tested(trial)
         if tested is not None:
-            yield _guess(search, _with_alternatives(search, tested))
+            found = search.of_integers(trial.value, _with_alternatives(search, tested))
+            yield _guess(search, found)
         search.tried[trial.difference] = None
     for tested in operands:
         yield _guess(search, _with_alternatives(search, tested))
@@ -1073,8 +1090,10 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     if trial.changed not in (-1, trial.value):
         # A call that only moves elements, so that JAX has all of them.
         spot = search.evidence.alignments[search.draw].spot(trial.changed)
-    if spot is not None and key is None:
-        value, key = trial.changed, spot.key
+    if key is None:
+        value = value if spot is None else trial.changed
+        key = search.result_of(trial, changes) if complete and not trial.shapes else None
+        key = spot.key if key is None and spot is not None else key
     evidence, differences = search.evidence, [tested.trial.difference for tested in found]
     texts = [x.says(evidence.reference) for x in differences]
     tried = tuple(x.says(evidence.reference) for x in search.tried if x not in differences)

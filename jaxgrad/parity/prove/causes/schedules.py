@@ -398,8 +398,17 @@ def port_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rates = used_rates_of_port(evidence, training, scaled((1.0,)), scaled(_SIZES))
+        small = scaled((_unclipped(training, torchs),))
+        rates = used_rates_of_port(evidence, training, small, scaled(_SIZES))
     return None if rates is None else rates[:steps]
+
+
+def _unclipped(training: Training, given: Mapping[str, Any]) -> float:
+    """Return a factor with which no gradient is clipped: clipping by another rule is no rate."""
+    if training.clip is None or callable(training.clip):
+        return 1.0
+    norm = math.sqrt(sum(float(np.vdot(g, g).real) for g in given.values() if g is not None))
+    return min(1.0, training.clip / (2.0 * norm)) if norm else 1.0
 
 
 def _times(gradient: Any, factor: float) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.align import SAME, Alignment
+from jaxgrad.parity.prove.align.align import SAME
 from jaxgrad.parity.prove.align.fingerprint import negated, print_distance
 from jaxgrad.parity.prove.causes import collectives, extra_masks, numbers, swapped_weights
 from jaxgrad.parity.prove.causes import constants as unequal_constants
@@ -26,7 +26,7 @@ from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.side import STATE
-from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
+from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, Value
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 
 
@@ -260,7 +260,7 @@ def _finding(
     guess: Guess | None,
 ) -> Finding:
     """Describe the place of a guess, or of the first origin."""
-    run, alignment, bad = evidence.runs[draw], evidence.alignments[draw], wrong[0]
+    run, bad = evidence.runs[draw], wrong[0]
     program, weights = evidence.port.program, evidence.port.weights
     start = starts[0] if guess is None else guess.value
     value = run.values[start]
@@ -289,7 +289,7 @@ def _finding(
     reads = start if cause else starts[0]  # a step on the way to a constant may differ
     table = unequal_constants.find(evidence, draw, reads)
     other = None if cause else _transposed(evidence, draw, start)
-    found = _found(run, alignment, start, key)
+    found = _found(evidence, draw, start, key)
     op = value.part or value.op
     called = None if guess is None else guess.discrete
     if called is not None:
@@ -412,12 +412,17 @@ def _transposed(evidence: Evidence, draw: int, start: int) -> tuple[int, Key] | 
     return shuffled.transposed(evidence, draw, evidence.run_with_values(draw), start)
 
 
-def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = None) -> str:
+def _found(evidence: Evidence, draw: int, start: int, key: Key | None = None) -> str:
     """Say what of a torch call occurs in the JAX program; `key` is the JAX value of the finding."""
+    run, alignment = evidence.runs[draw], evidence.alignments[draw]
     value = run.values[start]
     given = {i for i in value.inputs if run.values[i].op in ("input", *locate_forward.REPEATS)}
     if alignment.matches(start) and key is not None and key not in alignment.known:
-        return f"the output of torch's {value.op} also occurs in JAX, which then changes it."
+        output = f"the output of torch's {value.op}"
+        copies = {alignment.spots[k].key for k in alignment.matches(start)}
+        if copies & evidence.flow.back([key], set()):
+            return f"{output} also occurs in JAX, which then changes it."
+        return f"{output} also occurs in JAX, but JAX has another value at this place."
     if alignment.matches(start) or start in alignment.shuffled:
         return f"the elements of torch's {value.op} output occur in JAX in another order or place."
     output = f"{list(value.shape)} output"

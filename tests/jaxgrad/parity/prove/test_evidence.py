@@ -16,7 +16,7 @@ from jaxgrad.parity import ProofError, prove
 from jaxgrad.parity.prove import evidence as evidences
 from jaxgrad.parity.prove.beside import other_inputs
 from jaxgrad.parity.prove.clock import Clock
-from jaxgrad.parity.prove.evidence import Evidence, _first_fail, _mapped, gather
+from jaxgrad.parity.prove.evidence import Evidence, _first_fail, taken, gather
 from jaxgrad.parity.prove.judge import MAX_ROUNDING, Judged, judge
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.flow import Flow
@@ -214,7 +214,7 @@ def test_only_weights_that_the_port_reads_are_mapped():
     tensors = dict.fromkeys("abcd", ONES)
     port: Any = SimpleNamespace(weights=WeightMap(pieces, (ONES,) * 3, tensors, tuple("abc")))
     flags = {"a": False, "b": True, "d": True}
-    assert _mapped(port, Flow(program), flags) == ["a", "b"]
+    assert taken(port, Flow(program), flags) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerun
     kept = WeightMap((), (), {}, ())
     for name, result in {
         "weight_map": (None, kept), "as_function": "model", "traced": (program, ["traced"]),
-        "trainable_mask": None, "Flow": None, "_own_leaves": (), "_mapped": ["w"],
+        "trainable_mask": None, "Flow": None, "_own_leaves": (), "taken": ["w"],
         "aligned": (), "misnamed": ["swapped"],
     }.items():  # fmt: skip
         monkeypatch.setattr(evidences, name, note(name, result))

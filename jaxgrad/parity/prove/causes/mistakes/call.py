@@ -14,7 +14,8 @@ from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.wording import NO_DIFFERENCE, TORCH, Difference
 
 
-NUMBER, MULTIPLE = 1, 2  # mistakes that more particular ones explain, the more general one last
+# Mistakes that more particular ones explain, the most general one last.
+NUMBER, INDEX, MULTIPLE = 1, 2, 3
 
 
 class TorchCall(NamedTuple):
@@ -30,7 +31,7 @@ class TorchCall(NamedTuple):
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     write: InTorch = InTorch()  # what torch's code needs in order to do the same
     numbers: tuple[float, ...] = ()  # in the JAX program, first those that torch does not have
-    general: int = 0  # or `NUMBER`, or `MULTIPLE`: more particular mistakes are told first
+    general: int = 0  # or `NUMBER`, `INDEX`, `MULTIPLE`: more particular mistakes are told first
     shapes: tuple[tuple[int, ...], ...] = ()  # of the operands and the result in JAX
     reorders: bool = False  # whether the result has the same elements in another order
     occurs: bool = False  # whether JAX must have the result, which is told as what JAX computes

@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, NUMBER, Mistakes, TorchCall, tensors
+from jaxgrad.parity.prove.causes.mistakes.call import (
+    INDEX,
+    MULTIPLE,
+    NUMBER,
+    Mistakes,
+    TorchCall,
+    tensors,
+)
+from jaxgrad.parity.prove.causes.mistakes.views import shifted_index
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.wording import Missing, Multiple, Mutual, Setting, Told
 
@@ -222,8 +230,19 @@ def looked_up(call: TorchCall) -> Mistakes:
     if ids.numel() and int(ids.min()) >= 0 and int(ids.max()) == 1:
         yield call.called(Mutual("the indices 0 and 1 are swapped"), 1 - ids, *rest, **call.kwargs)
     for by in (1, -1):
-        yield call.called(_indices("shifted", by), ids + by, *rest, **call.kwargs)
+        moved = shifted_index(ids, by, len(call.kwargs.get("weight", rest[0] if rest else ())))
+        wrong = call.called(_indices("shifted", by), moved, *rest, **call.kwargs)
+        yield wrong._replace(general=INDEX)
         yield call.called(_indices("rolled", by), ids.roll(by, -1), *rest, **call.kwargs)
+
+
+def gathered(call: TorchCall) -> Mistakes:
+    """Shift the indices along an axis."""
+    x, dim, index = call.args
+    for by in (1, -1):
+        moved = shifted_index(index, by, x.shape[dim])
+        wrong = call.called(_indices("shifted", by), x, dim, moved, **call.kwargs)
+        yield wrong._replace(general=INDEX)
 
 
 def _indices(moved: str, by: int) -> Told:

@@ -66,6 +66,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     "ctc_loss": (general.ctc, general.scaled),
     "interpolate": (layers.interpolate,),
     "embedding": (general.looked_up,),
+    **dict.fromkeys(("gather", "index_select"), (general.gathered,)),
     "embedding_bag": (layers.bag,),
     **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
     "masked_fill": (masks.filled,),

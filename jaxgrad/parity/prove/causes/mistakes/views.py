@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+from jaxgrad.parity.prove.causes.mistakes.call import INDEX, Mistakes, TorchCall
 from jaxgrad.parity.prove.wording import Difference, Mutual, Order, Setting, Told
 
 
@@ -91,23 +91,36 @@ def taken(call: TorchCall) -> Mistakes:
                     f"index {n} takes the elements in a tensor of indices, JAX the {name} one",
                 )
                 yield call.called(text, x, _with(indices, n, torch.full_like(k, other)))
-            for by in (1, -1):
-                text = Told(*(f"the indices in index {n} are shifted by {k}" for k in (by, -by)))
-                yield call.called(text, x, _with(indices, n, k + by))
     for n, size in _axes(indices, x):
-        for text, other in _slices(n, indices[n], size):
-            yield call.called(text, x, _with(indices, n, other))
+        k = indices[n]
+        if isinstance(k, slice):
+            for text, other in _slices(n, k, size):
+                yield call.called(text, x, _with(indices, n, other))
+            continue
+        for by in (1, -1) if k.dtype == torch.int64 and k.numel() else ():
+            text = Told(*(f"the indices in index {n} are shifted by {k}" for k in (by, -by)))
+            wrong = call.called(text, x, _with(indices, n, shifted_index(k, by, size)))
+            yield wrong._replace(general=INDEX)
+
+
+def shifted_index(index: Tensor, by: int, size: int) -> Tensor:
+    """Return shifted indices of an axis, as JAX reads them.
+
+    A negative index counts from the end, and one that is too large takes the last element.
+    """
+    new = index + by
+    return torch.where(new < 0, new + size, new).clamp(0, size - 1)
 
 
 def _axes(indices: tuple[Any, ...], x: Tensor) -> Iterator[tuple[int, int]]:
-    """Yield the positions of the slices in an index, and the sizes of their axes."""
+    """Yield the positions of slices and tensors in an index, and the sizes of their axes."""
     used = [
         0 if k is None or k is Ellipsis else k.ndim if getattr(k, "dtype", 0) == torch.bool else 1
         for k in indices
     ]
     axis = 0
     for n, (k, count) in enumerate(zip(indices, used, strict=True)):
-        if isinstance(k, slice):
+        if isinstance(k, slice) or (isinstance(k, Tensor) and k.dtype != torch.bool):
             yield n, x.shape[axis]
         axis += x.ndim - sum(used) if k is Ellipsis else count
 

@@ -301,12 +301,13 @@ def _casts(program: JaxProgram) -> list[str]:
 def literals(jaxpr: Any, *, integers: bool = False) -> list[float]:
     """Return the finite real numbers that a jaxpr contains as constants, in program order.
 
-    Integers are left out, unless they are asked for.
+    Integers are left out, unless they are asked for or converted, as the bounds of `jnp.clip`.
     """
     constants = compat.open_jaxpr(jaxpr)[1]
     scalars = [x for x in constants if np.ndim(x) == 0]
-    scalars += [x for place in walk(jaxpr) for x in numbers_of(place.eqn)]
-    powers = (place.eqn for place in walk(jaxpr) if place.eqn.primitive.name == "integer_pow")
+    equations = [place.eqn for place in walk(jaxpr)]
+    scalars += [x for eqn in equations for x in (*numbers_of(eqn), *_converted(eqn))]
+    powers = (eqn for eqn in equations if eqn.primitive.name == "integer_pow")
     scalars += [float(eqn.params["y"]) for eqn in powers]
     kinds = (jnp.floating, jnp.integer) if integers else (jnp.floating,)
     real = [x for x in scalars if any(jnp.issubdtype(jnp.result_type(x), k) for k in kinds)]
@@ -318,6 +319,22 @@ def numbers_of(eqn: Any) -> list[Any]:
     """Return the numbers among the operands of an equation."""
     constants = (v.val for v in eqn.invars if isinstance(v, jex_core.Literal))
     return [x for x in constants if np.ndim(x) == 0]
+
+
+def _converted(eqn: Any) -> list[float]:
+    """Return the integers that the body of a jitted function converts to floating numbers."""
+    if eqn.primitive.name not in compat.JIT:
+        return []
+    body, _ = compat.open_jaxpr(eqn.params["jaxpr"])
+    read = {
+        inner.invars[0]
+        for inner in body.eqns
+        if inner.primitive.name == "convert_element_type" and is_inexact(inner.outvars[0])
+        if not isinstance(inner.invars[0], jex_core.Literal)
+    }
+    pairs = zip(eqn.invars, body.invars, strict=True)
+    literal = [v for v, own in pairs if isinstance(v, jex_core.Literal) and own in read]
+    return [float(v.val) for v in literal if np.ndim(v.val) == 0]
 
 
 def reachable(program: JaxProgram) -> list[bool]:

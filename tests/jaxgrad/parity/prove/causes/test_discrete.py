@@ -227,3 +227,44 @@ def test_a_mask_that_is_a_constant_in_jax_is_missing():
     first = prove(model, port, arrays(model), (TOKENS,)).first
     assert first is not None and first.tested and first.op == "masked_fill"
     assert first.cause.startswith("torch's masked_fill is missing (")
+
+
+class Steps(nn.Module):
+    """A diffusion loss that reads its table twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.labels = nn.Linear(4, 4), nn.Embedding(4, 4)
+        self.register_buffer("table", torch.linspace(0.6, 0.1, 10))
+
+    def forward(self, x, t, y):
+        share = self.table[t][:, None]
+        h = torch.tanh(self.layer(share.sqrt() * x) + self.labels(y))
+        return ((h - x) ** 2).mean(1) / (1 - self.table[t])
+
+
+def steps(p: Any, x: Any, t: Any, y: Any, early: int = 0, label: int = 0) -> jax.Array:
+    share = p["table"][t + early][:, None]
+    h = jnp.sqrt(share) * x @ p["layer.weight"].T + p["layer.bias"] + p["labels.weight"][y + label]
+    return ((jnp.tanh(h) - x) ** 2).mean(1) / (1 - p["table"][t])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "by", "where"),
+    [
+        ({"early": 1}, "in index 0 are shifted by 1", "share = p"),
+        ({"early": -1}, "in index 0 are shifted by -1", "share = p"),
+        ({"label": -1}, "are shifted by -1", "h = jnp.sqrt"),  # JAX counts -1 from the end
+        ({"label": 1}, "are shifted by 1", "h = jnp.sqrt"),  # JAX takes the last label for 4
+    ],
+)
+def test_an_index_that_is_off_by_one_is_found_where_it_is_used(wrong: Any, by: str, where: str):
+    torch.manual_seed(0)
+    module, x = Steps(), draw(6, 4)
+    inputs = (x, np.arange(1, 7), np.arange(6) % 4)
+    report = prove(module, functools.partial(steps, **wrong), arrays(module), inputs)
+    finding = report.first
+    assert finding.cause == (
+        f"the indices {by} (rerunning torch with this change reproduces JAX's outputs)"
+    )
+    assert where in finding.source

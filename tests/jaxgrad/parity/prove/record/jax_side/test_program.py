@@ -101,6 +101,15 @@ def test_the_numbers_in_a_program_are_listed_once():
     assert jax_program.literals(traced(apply, np.ones(3)).jaxpr) == [0.37, 2.0, -0.5, 0.25]
 
 
+def test_an_integer_that_is_converted_is_a_number_of_the_program():
+    """The bounds of `jnp.clip` are converted to the dtype of its operand; a size is not."""
+
+    def apply(p: Any, x: Any) -> Any:
+        return jnp.tile(jnp.clip(p["w"] * x, -3, 7), 2)
+
+    assert jax_program.literals(traced(apply, np.ones(3)).jaxpr) == [-3.0, 7.0]
+
+
 def test_leaves_without_a_derivative_path_are_unreachable():
     """A leaf behind a stop_gradient is unreachable."""
     program = traced(lambda p, x, y: p["w"] * x + lax.stop_gradient(y), np.ones(3), np.ones(3))
