@@ -1,24 +1,32 @@
-"""Weights that the port's code uses in each other's place, as trials that rerun torch.
+"""Weights that the port's code uses in the place of others, as trials that rerun torch.
 
-A gate stands for a projection, or a direction for another, in all blocks alike. `swapped_weights`
-finds the other mistake: leaves of params that were loaded with each other's tensors.
+A gate stands for a projection, or a direction for another, in all blocks alike; or a call reads the
+weights of another layer. `swapped_weights` finds the other mistake: leaves of params that were
+loaded with each other's tensors.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxgrad.parity.prove.causes.trials import Trial
-from jaxgrad.parity.prove.record.torch_side.values import TorchRun
-from jaxgrad.parity.prove.wording import Mutual
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from jaxgrad.parity.prove.causes.trials import Trial, in_place
+from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
+from jaxgrad.parity.prove.wording import Mutual, Told
 
 
 _MOST = 24
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 Pair = tuple[str, str]
+State = Mapping[str, Any]
 
 
 def exchanged(
@@ -77,9 +85,108 @@ def exchangeable(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, l
                 yield f"{a} and {b}", list(zip(left, right, strict=True))
 
 
+def other_layers(
+    run: TorchRun, i: int, state: State, module: nn.Module
+) -> Iterator[tuple[Trial, np.ndarray]]:
+    """Yield the trials in which a call reads the weights of another layer, with the results.
+
+    Args:
+        run: torch's run.
+        i: The value that the call computes.
+        state: The weights and buffers of the run.
+        module: The module of all runs, which holds the weights of the current one.
+    """
+    value = run.values[i]
+    own = {name.rpartition(".")[0] for name in value.weights}
+    if value.call is None or len(own) != 1 or in_place(value):
+        return
+    (layer,), call = own, value.call
+    for other in _alike(layer, state, value.weights)[:_MOST]:
+        names = {name: f"{other}.{name.rpartition('.')[2]}" for name in value.weights}
+        given = {name: torch.as_tensor(np.asarray(state[new])) for name, new in names.items()}
+        changed = _with_weights(call[1:], state, given)
+        if changed is None:
+            continue
+        try:
+            with torch.no_grad():
+                out = call[0](*changed[0], **changed[1])
+        except Exception:  # the call does not accept these weights
+            continue
+        if not isinstance(out, Tensor):
+            continue
+        text = Told(
+            f"JAX's {value.op} reads the weights of {other}, torch's those of {layer}",
+            f"torch's {value.op} reads the weights of {layer}, JAX's those of {other}",
+        )
+        everywhere = functools.partial(_in_every_layer, run, value, layer, other, state, module)
+        change = _change(value, names, module)
+        yield Trial(i, text, (change,), everywhere), out.detach().numpy()
+
+
+def _alike(layer: str, state: State, weights: Sequence[str]) -> list[str]:
+    """Return the other layers that have weights of these names and shapes, the nearest first."""
+    shapes = {name.rpartition(".")[2]: np.shape(state[name]) for name in weights}
+    layers = [*dict.fromkeys(name.rpartition(".")[0] for name in state)]
+    place = layers.index(layer)
+    fits = [
+        (abs(n - place), other)
+        for n, other in enumerate(layers)
+        if other != layer
+        and all(f"{other}.{k}" in state for k in shapes)
+        and all(np.shape(state[f"{other}.{k}"]) == shape for k, shape in shapes.items())
+    ]
+    return [other for _, other in sorted(fits)]
+
+
+def _with_weights(arguments: Any, state: State, given: Mapping[str, Tensor]) -> Any:
+    """Return the arguments of a call with other weights; None if a weight is not among them."""
+    found: set[str] = set()
+
+    def replaced(x: Any) -> Any:
+        for name, new in given.items():
+            same = isinstance(x, Tensor) and x.shape == new.shape
+            if same and np.array_equal(x.detach().numpy(), np.asarray(state[name])):
+                found.add(name)
+                return new.to(x.dtype)
+        return x
+
+    args, kwargs = arguments
+    changed = [*map(replaced, args)], {key: replaced(x) for key, x in kwargs.items()}
+    return changed if found == set(given) else None
+
+
+def _change(value: Value, names: Mapping[str, str], module: nn.Module) -> Change:
+    """Return the change with which a call reads other weights."""
+
+    def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        live = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        swap = {id(live[name]): live[new] for name, new in names.items()}
+        args = [swap.get(id(x), x) for x in args]
+        return func(*args, **{key: swap.get(id(x), x) for key, x in kwargs.items()})
+
+    return Change(value.call_number, call)
+
+
+def _in_every_layer(
+    run: TorchRun, value: Value, layer: str, other: str, state: State, module: nn.Module
+) -> Iterator[Change]:
+    """Yield the changes of the same call in all layers with numbers, such as blocks."""
+    for each in run.values:
+        own = {name.rpartition(".")[0] for name in each.weights}
+        if each.op != value.op or len(own) != 1:
+            continue
+        (name,) = own
+        numbers = iter(_NUMBER.findall(f"{name}."))
+        new = _NUMBER.sub(lambda m, numbers=numbers: next(numbers, m[0]), f"{other}.")[:-1]
+        if _pattern(name) == _pattern(layer) and new != name:
+            names = {w: f"{new}.{w.rpartition('.')[2]}" for w in each.weights}
+            if all(w in state for w in names.values()):
+                yield _change(each, names, module)
+
+
 def _pattern(name: str) -> str:
     """Return a name with a star in place of each number between dots."""
-    return re.sub(r"(?<=\.)\d+(?=\.)", "*", name)
+    return _NUMBER.sub("*", name)
 
 
 def _signature(names: Sequence[str], shapes: Mapping[str, tuple[int, ...]]) -> list[Any]:

@@ -178,6 +178,7 @@ class Search:
             else:
                 yield found
         yield from self.rewired([i])
+        yield from self.of_other_layers(i)
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
         yield from again
@@ -226,12 +227,23 @@ class Search:
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Yield the calls whose result occurs in JAX if they read another value."""
         for i in numbers:
-            for trial, x in trials.rewired(self.run, i, self.visible):
+            for trial, x in trials.rewired(self.run, i, self.has):
                 row = find(x, self.prints)
                 if row is not None:
                     found = trial._replace(row=row)
                     self.rewirings.setdefault((i, trial.changes[0].reads), found)
                     yield found
+
+    def has(self, i: int) -> bool:
+        """Whether JAX has a value, which may be an input."""
+        return self.run.values[i].op == "input" or self.visible(i)
+
+    def of_other_layers(self, i: int) -> Iterator[Trial]:
+        """Yield the weights of other layers with which the result of a call occurs in JAX."""
+        side, state = self.evidence.torch_side, self.evidence.draws[self.draw].state
+        for trial, x in exchanges.other_layers(self.run, i, state, side.module):
+            row = find(x, self.prints)
+            yield from () if row is None else (trial._replace(row=row),)
 
     def exchanged_reads(self) -> Iterator[Trial]:
         """Yield the pairs of the calls so far that may read each other's value."""
@@ -966,7 +978,12 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         elif tested is not None:
             operands.append(tested)
     averages = (
-        trial for i in (*starts, *later) for trial in trials.averages(search.run, i, search.numbers)
+        trial
+        for i in (*starts, *later)
+        for trial in (
+            *trials.averages(search.run, i, search.numbers),
+            *trials.without_masks(search.run, i),
+        )
     )
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     shuffled: list[Trial] = []  # is filled while the results that are only transposed are tried
@@ -1100,7 +1117,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
     if trial.discrete is not None:
         line = trial.discrete.call.line
-    if not complete and trial.unread >= 0 and not search.visible(trial.unread):
+    if not complete and trial.unread >= 0 and not search.has(trial.unread):
         # JAX reads another value than torch, and does not compute torch's: it differs before.
         value, key, line = search.starts[0], None, search.run.values[search.starts[0]].line
         result = result.replace("here", "there")

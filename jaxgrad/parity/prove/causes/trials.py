@@ -32,6 +32,7 @@ SUMS = ("add", "radd", "iadd", *SUBTRACTS)
 _MOVED = frozenset(
     "transpose permute t T mT swapaxes swapdims movedim view reshape contiguous".split()
 )
+_HIDES = ("masked_fill", "where")  # calls that hide scores
 _OPERANDS = 24  # values that may take the place of an operand
 
 Numbers = tuple[float, ...]
@@ -306,6 +307,55 @@ def before_updates(run: TorchRun) -> Trial | None:
     reading = (Change(number, read_old) for number in readers)
     tested = "rerunning torch with the values before"
     return Trial(shown, text, (*keeping, *reading), tested=tested)
+
+
+def without_masks(run: TorchRun, i: int) -> Iterator[Trial]:
+    """Yield the trials in which a call ignores a mask, or applies it to the result of a softmax.
+
+    They are a mean of all elements for a sum of some, divided by their number, and weights that are
+    set to zero after a softmax for scores that are hidden before it.
+    """
+    value = run.values[i]
+    if value.call is None:
+        return
+    if value.op in ("div", "truediv"):
+        for total in (run.values[k] for k in value.inputs if run.values[k].op == "sum"):
+            for masked in (run.values[k] for k in total.inputs if run.values[k].op == "mul"):
+                for k in masked.inputs:
+                    if run.values[k].shape == masked.shape and total.call is not None:
+                        yield _plain_mean(i, value, total, k)
+    if value.op == "softmax":
+        for hidden in (run.values[k] for k in value.inputs if run.values[k].op in _HIDES):
+            for k in hidden.inputs:
+                if run.values[k].shape == hidden.shape:
+                    yield _masked_weights(i, value, k)
+
+
+def _plain_mean(i: int, value: Value, total: Value, read: int) -> Trial:
+    assert total.call is not None
+    sum_, (_, *args), kwargs = total.call
+
+    def mean(func: Any, own: Any, _: Any, x: Tensor) -> Any:
+        out = sum_(x, *args, **kwargs)
+        return (out * (out.numel() / x.numel())).expand_as(func(*own))
+
+    text = Told(
+        "the mean is over all elements, torch's is over those that a mask keeps",
+        "the mean is over the elements that a mask keeps, JAX's is over all",
+    )
+    return Trial(i, text, (Change(value.call_number, mean, (read,)),), whole=True)
+
+
+def _masked_weights(i: int, value: Value, read: int) -> Trial:
+    def softmax(func: Any, args: Any, kwargs: Any, scores: Tensor) -> Any:
+        masked, *rest = args
+        return func(scores, *rest, **kwargs) * (masked == scores)
+
+    text = Told(
+        "the mask is applied after the softmax, torch applies it before",
+        "the mask is applied before the softmax, JAX applies it after",
+    )
+    return Trial(i, text, (Change(value.call_number, softmax, (read,)),), whole=True)
 
 
 def averages(run: TorchRun, i: int, numbers: Numbers) -> Iterator[Trial]:

@@ -110,14 +110,21 @@ def binary(call: TorchCall) -> Mistakes:
             )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
             if not picks:
                 yield wrong._replace(occurs=True)
-    for number in call.numbers if name == "div" and isinstance(y, Tensor) else ():
-        text = Told(
-            f"JAX divides by {number:g}, torch by another value",
-            f"torch does not divide by {number:g}, JAX does",
-        )
-        yield call.called(text, x, number)._replace(general=NUMBER)
+    if name == "div" and isinstance(y, Tensor) and y.numel():
+        for number in call.numbers:
+            text = Told(
+                f"JAX divides by {number:g}, torch by {_computed(y)}",
+                f"torch divides by {_computed(y)}, JAX by {number:g}",
+            )
+            yield call.called(text, x, number)._replace(general=NUMBER)
     if name in ("sub", "div", "pow"):
         yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
+
+
+def _computed(x: Tensor) -> str:
+    """Describe the numbers that a program computes on the inputs of the proof."""
+    low, high = float(x.min()), float(x.max())
+    return f"the number {low:g}" if low == high else f"numbers from {low:g} to {high:g}"
 
 
 def broadcast(call: TorchCall) -> Mistakes:

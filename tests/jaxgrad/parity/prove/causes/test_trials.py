@@ -858,3 +858,49 @@ def test_a_buffer_that_is_read_before_its_update_is_named():
     assert finding.cause.startswith(
         "JAX reads size before the forward pass changes it, torch reads it after that ("
     ), finding.cause
+
+
+LENGTHS = np.array([4, 2])
+
+
+class Pooled(nn.Module):
+    """Attention over the valid positions, and the mean of the result over them."""
+
+    def __init__(self):
+        super().__init__()
+        self.score, self.value = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x, lengths):
+        valid = torch.arange(x.shape[1]) < lengths[:, None]
+        scores = (self.score(x) @ x.mT).masked_fill(~valid[:, None], -1e9)
+        h = scores.softmax(-1) @ self.value(x)
+        return (h * valid[..., None]).sum(1) / valid.sum(1, keepdim=True)
+
+
+def pooled(p: Any, x: Any, lengths: Any, before: bool = True, kept: bool = True) -> Any:
+    valid = jnp.arange(x.shape[1]) < lengths[:, None]
+    scores = linear(p, "score", x) @ x.mT
+    if before:
+        weights = jax.nn.softmax(jnp.where(valid[:, None], scores, -1e9))
+    else:
+        weights = jax.nn.softmax(scores) * valid[:, None]
+    h = weights @ linear(p, "value", x)
+    return (h * valid[..., None]).sum(1) / valid.sum(1, keepdims=True) if kept else h.mean(1)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "cause"),
+    [
+        ({}, ""),
+        ({"before": False}, "the mask is applied after the softmax, torch applies it before"),
+        ({"kept": False}, "the mean is over all elements, torch's is over those that a mask keeps"),
+    ],
+)
+def test_a_mask_that_is_ignored_or_applied_late_is_named(mistake: Any, cause: str):
+    torch.manual_seed(0)
+    module = Pooled()
+    port = functools.partial(pooled, **mistake)
+    first = prove(module, port, arrays(module), (draw(2, 4, 3), LENGTHS)).first
+    assert (first is None) == (not cause)
+    if first is not None:
+        assert first.cause.startswith(cause) and first.tested
