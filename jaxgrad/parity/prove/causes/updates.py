@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import flat
-from jaxgrad.parity.prove.record.torch_side.side import Steps
+from jaxgrad.parity.prove.record.torch_side.side import Differentiated, Steps
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps import clipping
@@ -186,11 +186,12 @@ class Search:
             if clip is not None and tried.clip is not None:
                 continue
             variant = tried._replace(clip=tried.clip or clip)
-            changed = self._rerun(variant, paths, step)
+            given = step == 1 and self._knows_gradients(training)
+            changed = self._rerun(variant, paths, step, given=given)
             accepts = may_confirm if step < self.last else confirms
             if changed is None or not accepts(early, self.compare(changed)):
                 continue
-            if step < self.last:
+            if step < self.last or given:
                 if not self.evidence.may_search(text):
                     self.every = False
                     break
@@ -205,12 +206,26 @@ class Search:
             accepted.append(variant)
         return accepted, partial
 
-    def _rerun(self, variant: Variant, paths: Trajectories, steps: int) -> Trajectories | None:
-        taken = _rerun(self.evidence, variant, steps, tuple(self.paths.torch))
+    def _rerun(
+        self, variant: Variant, paths: Trajectories, steps: int, *, given: bool = False
+    ) -> Trajectories | None:
+        """Train in torch with a variant; with `given`, from the gradients of the first step."""
+        first = self._first if given else ()
+        taken = _rerun(self.evidence, variant, steps, tuple(self.paths.torch), first)
         if taken is None:
             return None
         changed = paths.with_torch(taken)
         return changed if steps == self.last else first_steps(changed, steps)
+
+    def _knows_gradients(self, training: Training) -> bool:
+        """Whether the first step depends on the gradients and on no other result of a pass."""
+        return training.after is None
+
+    @functools.cached_property
+    def _first(self) -> Sequence[Differentiated]:
+        """The gradients of the first step, which no change of the step alters."""
+        side, draws = self.evidence.torch_side, self.evidence.draws
+        return [side.differentiated(draw) for draw in draws]
 
     def _variants(self, training: Training, paths: Trajectories) -> Iterator[Variant]:
         from jaxgrad.parity.prove.record.torch_side import loop, port_numbers, variants
@@ -369,7 +384,11 @@ def _observed(
 
 
 def _rerun(
-    evidence: Evidence, variant: Variant, steps: int, kept: Sequence[int] | None = None
+    evidence: Evidence,
+    variant: Variant,
+    steps: int,
+    kept: Sequence[int] | None = None,
+    first: Sequence[Differentiated] = (),
 ) -> Steps | None:
     """Train in torch with a variant; None if the optimizer lacks its setting."""
     from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
@@ -378,7 +397,7 @@ def _rerun(
         with clipping_by(variant.clip), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return evidence.torch_side.steps(
-                variant.training, evidence.draws, steps, reruns=0, kept=kept
+                variant.training, evidence.draws, steps, reruns=0, kept=kept, first=first
             )
     except Exception:
         return None
@@ -422,6 +441,8 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
     if not all("weight_decay" in group for group in settings.values()):
         return
     own: dict[str, float] = {n: group["weight_decay"] for n, group in settings.items()}
+    ((*rates,),) = loop.learning_rates(training, evidence.torch_side.module, 1)
+    groups = loop.groups(training, evidence.torch_side.module)
     steps = {}
     for decay in {*own.values(), 0.0}:
         changed = variants.with_decays(training, dict.fromkeys(own, decay))
@@ -434,7 +455,7 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
         if fits:  # all fit if the weight is zero
             decays[name] = None if len(fits) == len(steps) else fits[0]
         else:
-            off, rate = proportion(before, actual - expected), float(settings[name]["lr"])
+            off, rate = proportion(before, actual - expected), rates[groups[name]]
             decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else None
     completed = [
         variants.Variant(_decay(own, full), variants.with_decays(training, full))

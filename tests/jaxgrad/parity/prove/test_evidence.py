@@ -16,7 +16,7 @@ from jaxgrad.parity import ProofError, prove
 from jaxgrad.parity.prove import evidence as evidences
 from jaxgrad.parity.prove.beside import other_inputs
 from jaxgrad.parity.prove.clock import Clock
-from jaxgrad.parity.prove.evidence import Evidence, _first_fail, taken, gather
+from jaxgrad.parity.prove.evidence import Evidence, _first_fail, gather, taken
 from jaxgrad.parity.prove.judge import MAX_ROUNDING, Judged, judge
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.flow import Flow

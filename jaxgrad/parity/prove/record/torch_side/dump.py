@@ -19,7 +19,13 @@ from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.record.torch_side import packing
 from jaxgrad.parity.prove.record.torch_side.draws import STATISTICS, rounded_buffers
-from jaxgrad.parity.prove.record.torch_side.side import Drawn, Gradients, State, Steps
+from jaxgrad.parity.prove.record.torch_side.side import (
+    Differentiated,
+    Drawn,
+    Gradients,
+    State,
+    Steps,
+)
 from jaxgrad.parity.prove.record.torch_side.values import (
     Call,
     Mistakes,
@@ -323,6 +329,11 @@ class Dumped:
         del training
         return self.contents.state_dtypes
 
+    def differentiated(self, draw: Draw) -> Differentiated:
+        """Return the gradients of a draw, and its loss."""
+        run = self.contents.drawn[draw.number].run
+        return run.grads, run.loss
+
     def steps(
         self,
         training: Training,
@@ -331,9 +342,10 @@ class Dumped:
         *,
         reruns: int = 2,
         kept: Sequence[int] | None = None,
+        first: Sequence[Differentiated] = (),
     ) -> Steps:
         """Return the steps in the dump."""
-        del training, draws, reruns, kept
+        del training, draws, reruns, kept, first
         if self.contents.steps is None:
             raise ProofError(
                 f"{self.path.name} contains no optimizer steps: write it with "

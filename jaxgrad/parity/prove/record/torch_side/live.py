@@ -32,6 +32,7 @@ from jaxgrad.parity.prove.record.torch_side.side import (
     RERUNS,
     STATE,
     Calls,
+    Differentiated,
     Drawn,
     Gradients,
     State,
@@ -489,10 +490,12 @@ class Live:
         *,
         reruns: int = 2,
         kept: Sequence[int] | None = None,
+        first: Sequence[Differentiated] = (),
     ) -> Steps:
         """Train from the first draw's weights; the draws' inputs are the micro-batches.
 
-        The result has the weights after the steps in `kept`, by default `compared_steps`.
+        The result has the weights after the steps in `kept`, by default `compared_steps`. The first
+        step takes the gradients in `first`, if there are any, in place of a backward pass.
         """
         if kept is None:
             size = sum(8 * p.numel() for p in self.module.parameters())
@@ -506,7 +509,7 @@ class Live:
 
         others = LazyList(reruns, make)
         return dataclasses.replace(
-            self._trajectory(training, used, steps, kept),
+            self._trajectory(training, used, steps, kept, first=first),
             reruns=LazyList(reruns, lambda k: others[k].states),
             moment_reruns=LazyList(reruns, lambda k: others[k].moments),
             buffer_reruns=LazyList(reruns, lambda k: others[k].buffers),
@@ -520,6 +523,7 @@ class Live:
         kept: Sequence[int],
         *,
         rounds: int | None = None,
+        first: Sequence[Differentiated] = (),
     ) -> Steps:
         """Return the parameters after the steps in `kept`, and the optimizer's last state."""
         self._load(draws[0].state)
@@ -527,20 +531,35 @@ class Live:
         self.module.zero_grad()  # afterwards only the user's optimizer clears gradients
 
         def backward(number: int) -> float | None:
-            draw = draws[number % len(draws)]
-            cotangents = self._cotangents(draw)
-            return torch_run.run(self.module, draw.inputs, self.pick, self.loss, cotangents,
-                                 watch=False, clear=False, rounds=rounds,
-                                 **self._options(draw)).loss  # fmt: skip
+            return self._backward(draws[number % len(draws)], rounds=rounds).loss
+
+        def given(number: int) -> float | None:
+            gradients, loss = first[number % len(draws)]
+            add_gradients(self.module, gradients)
+            return loss
 
         taken = Steps({}, {}, [])
         for step in range(1, steps + 1):
-            loop.step(backward)
+            loop.step(given if first and step == 1 else backward)
             if step in kept:
                 taken.states[step] = loop.parameters()
                 taken.averages[step] = loop.averages()
                 taken.buffers[step] = loop.buffers()
         return dataclasses.replace(taken, moments=loop.moments())
+
+    def differentiated(self, draw: Draw) -> Differentiated:
+        """Return the gradients of a draw, and its loss."""
+        self._load(draw.state)
+        self.module.zero_grad()
+        run = self._backward(draw)
+        return run.grads, run.loss
+
+    def _backward(self, draw: Draw, rounds: int | None = None) -> TorchRun:
+        """Add the gradients of a draw to those of the parameters."""
+        return torch_run.run(
+            self.module, draw.inputs, self.pick, self.loss, self._cotangents(draw),
+            watch=False, clear=False, rounds=rounds, **self._options(draw)
+        )  # fmt: skip
 
     def replay(
         self, training: Training, draw: Draw, gradients: Gradients, *, single: bool = False

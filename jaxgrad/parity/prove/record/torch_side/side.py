@@ -23,6 +23,7 @@ _RTOL = 1e-9  # of two mean magnitudes that are equal
 STATE = "new state"  # the first part of the names of buffers that count as outputs
 RERUNS = 2  # that measure rounding; the second is made only where the first leaves a doubt
 Gradients = Iterable[Mapping[str, np.ndarray | None]]  # of one step after the other
+Differentiated = tuple[Mapping[str, np.ndarray | None], float | None]  # gradients, and the loss
 
 
 @dataclasses.dataclass
@@ -269,11 +270,17 @@ class TorchSide(Protocol):
         *,
         reruns: int = ...,
         kept: Sequence[int] | None = ...,
+        first: Sequence[Differentiated] = ...,
     ) -> Steps:
         """Train from the first draw's weights; the draws' inputs are the micro-batches.
 
-        The result has the weights after the steps in `kept`, by default `compared_steps`.
+        The result has the weights after the steps in `kept`, by default `compared_steps`. The first
+        step takes the gradients in `first`, if there are any, in place of a backward pass.
         """
+        ...
+
+    def differentiated(self, draw: Draw) -> Differentiated:
+        """Return the gradients of a draw, and its loss."""
         ...
 
     def replay(

@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.wording import (
     Difference,
     InJax,
     Missing,
+    Mutual,
     Setting,
     Told,
 )
@@ -204,25 +205,33 @@ def _clips(training: Training) -> Iterator[Variant]:
     norms: list[float] = []
     remember = _remembering(norms)
 
-    def clip_update(optimizer: Any, scaled: bool, eps: float) -> Any:
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    def clip_update(optimizer: Any, scaled: bool, eps: float, decays: bool = True) -> Any:
+        groups = optimizer.param_groups
+        if not decays and not any(
+            group.get("decoupled_weight_decay") and group["weight_decay"] for group in groups
+        ):
+            raise ValueError("no weight decay is apart from the update")
+        parameters = [p for group in groups for p in group["params"]]
         step = optimizer.step
 
         def clipped(_: Any) -> None:
             before = [p.detach().clone() for p in parameters]
-            rate = 1.0 if scaled else float(optimizer.param_groups[0]["lr"])
+            rate = 1.0 if scaled else float(groups[0]["lr"])
+            shares = [1.0 if decays else 1.0 - g["lr"] * g["weight_decay"] for g in groups]
+            kept = [share for g, share in zip(groups, shares, strict=True) for _ in g["params"]]
             step()
-            moves = [p.detach() - b for p, b in zip(parameters, before, strict=True)]
+            starts = [share * b for share, b in zip(kept, before, strict=True)]
+            moves = [p.detach() - b for p, b in zip(parameters, starts, strict=True)]
             factor = _factor([move / rate for move in moves], norms[-1], eps) if norms else 1.0
             with torch.no_grad():
-                for p, b, move in zip(parameters, before, moves, strict=True):
+                for p, b, move in zip(parameters, starts, moves, strict=True):
                     p.copy_(b + factor * move)
 
         optimizer.step = types.MethodType(clipped, optimizer)  # which a scheduler wraps
         return optimizer
 
-    for scaled, eps in itertools.product((True, False), (0.0, 1e-6)):
-        edit = functools.partial(clip_update, scaled=scaled, eps=eps)
+    for decays, scaled, eps in itertools.product((True, False), (True, False), (0.0, 1e-6)):
+        edit = functools.partial(clip_update, scaled=scaled, eps=eps, decays=decays)
         yield Variant(
             Told(
                 "the update is clipped instead of the gradient (clip before the optimizer in "
@@ -477,6 +486,23 @@ def _averages(training: Training) -> Iterator[Variant]:
             if texts and (decay is None or decay != known):
                 ema = (_average(own, decay, averaged), port)
                 yield Variant(InJax(" and ".join(texts)), dataclasses.replace(training, ema=ema))
+    if known is None:
+        text = "the factors of the average and of the new weights are exchanged"
+        ema = (_exchanged(own), port)
+        yield Variant(Mutual(text), dataclasses.replace(training, ema=ema))
+
+
+def _exchanged(own: Any) -> Callable[[nn.Module], swa_utils.AveragedModel]:
+    """Return a function that makes torch's average with the factor of the new weights as decay."""
+
+    def make(module: nn.Module) -> swa_utils.AveragedModel:
+        average = own(module)
+        decay = _decay(average) if isinstance(average, swa_utils.AveragedModel) else None
+        if decay is None:
+            raise ValueError("the decay of the average is not known")
+        return _average(own, 1.0 - decay, None)(module)
+
+    return make
 
 
 def _average(

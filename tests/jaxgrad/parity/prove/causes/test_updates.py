@@ -71,6 +71,40 @@ def averaged(module: Any) -> Any:
     return AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(0.9))
 
 
+def averaged_before(module: Any) -> Any:
+    """Return torch's average of a module that was averaged once."""
+    average = averaged(module)
+    average.n_averaged.fill_(1)
+    return average
+
+
+def exchanged(average: Any, params: Any) -> Any:
+    return jax.tree.map(lambda a, x: 0.1 * a + 0.9 * x, average, params)
+
+
+def clipped_late(decay: float) -> Any:
+    """Return AdamW that clips the update of Adam, before it adds the weight decay."""
+    return optax.chain(
+        optax.scale_by_adam(),
+        jaxgrad.optim.clip_grad_norm(0.1),
+        optax.add_decayed_weights(decay),
+        optax.scale_by_learning_rate(1e-3),
+    )
+
+
+def warmup(optimizer: Any) -> Any:
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 5))
+
+
+def warmed_up(decay: float) -> Any:
+    """Return AdamW with a weight decay of matrices, and the rate of `warmup`."""
+    return optax.chain(
+        optax.scale_by_adam(),
+        optax.masked(optax.add_decayed_weights(decay), matrices),
+        optax.scale_by_learning_rate(lambda step: 1e-3 * jnp.minimum(1.0, (step + 1) / 5)),
+    )
+
+
 CASES = {
     "default decay": (adamw, optax.adamw(1e-3), "is 0.0001 (optax.adamw's default), torch uses"),
     "decay everywhere": (
@@ -113,6 +147,16 @@ CASES = {
         clipped_by_a_hook,
         optax.chain(optax.sgd(0.1), CLIP),
         "the update is clipped instead of the gradient",
+    ),
+    "clip before the decay": (
+        Training(adamw, clipped_late(1e-2), clip=0.1),
+        None,
+        "the update is clipped instead of the gradient",
+    ),
+    "another decay in a warmup": (
+        Training(matrices_decayed, warmed_up(2e-3), scheduler=warmup),
+        None,
+        "the weight decay is 0.002, torch uses 0.01",
     ),
     "clip to another norm": (
         clipped_by_a_hook,
@@ -187,6 +231,11 @@ CASES = {
         None,
         "the first average includes the initial weights, torch's copies",
     ),
+    "an average with exchanged factors": (
+        Training(sgd, optax.sgd(0.1), ema=(averaged_before, exchanged)),
+        None,
+        "the factors of the average and of the new weights are exchanged",
+    ),
     "average that a function makes": (
         Training(
             sgd, optax.sgd(0.1), ema=(averaged, lambda a, p: optax.incremental_update(p, a, 0.1))
@@ -205,6 +254,24 @@ def test_a_frequent_mistake_is_named(evidence: Evidence, torch_side: Any, tx: An
     surface = updated(evidence, optimizer, 2)
     assert surface.verdict == "fail"
     assert cause in surface.findings[0].cause, surface.findings[0]
+
+
+def test_a_clip_without_eps_is_no_other_learning_rate():
+    """Clipped by both programs, a gradient of norm 1 gives rates that differ by a millionth."""
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2))
+    tx = optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(0.1))
+
+    def port(p: Any, x: Any) -> jax.Array:
+        return x @ p["0.weight"].T + p["0.bias"]
+
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    loss = (lambda h: (h**2).mean(),) * 2
+    training = Training(sgd, tx, clip=0.5)
+    report = prove(module, port, arrays(module), (x,), loss=loss, optimizer=training, steps=3)
+    assert report.first is not None
+    right = "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm"
+    assert report.first.cause.startswith(right)
 
 
 RIGHT = {
@@ -466,7 +533,7 @@ class Torch:
     def __init__(self, moves: dict[str, list[float]]):
         self.moves, self.tried = moves, []
 
-    def rerun(self, evidence: Any, variant: Any, steps: int, kept: Any) -> Any:
+    def rerun(self, evidence: Any, variant: Any, steps: int, kept: Any, first: Any) -> Any:
         assert max(kept) == 3
         self.tried.append((variant.text, steps))
         if variant.text not in self.moves or variant.training not in self.moves:
@@ -517,6 +584,7 @@ def searched(
     monkeypatch.setattr(update_causes.schedules, "later_step", lambda *_: None)
     monkeypatch.setattr(update_causes.schedules, "distinct", lambda _, found, steps: found)
     monkeypatch.setattr(Search, "_observed_rates", lambda _: None)
+    monkeypatch.setattr(Search, "_knows_gradients", lambda *_: False)
     return search.guess("w"), torch_loop.tried
 
 
