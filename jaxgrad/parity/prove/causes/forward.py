@@ -164,10 +164,11 @@ class Search:
         again: list[Trial] = []
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
-            self.tried[trial.difference] = None
             if row is not None:
                 seen.append((trial, row, x))
-            elif not trial.partial and not np.array_equal(x, value.data):
+                continue
+            self.tried[trial.difference] = None
+            if not trial.partial and not np.array_equal(x, value.data):
                 again += self._again(i, trial, x)
         for trial, row, x in self._in_order(seen):
             read = (self.run.values[k].data for k in value.inputs)
@@ -1006,7 +1007,8 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         if tested is not None:
             found = search.of_integers(trial.value, _with_alternatives(search, tested))
             yield _guess(search, found)
-        search.tried[trial.difference] = None
+        else:
+            search.tried[trial.difference] = None
     for tested in operands:
         yield _guess(search, _with_alternatives(search, tested))
     left = origins(search.merged) or starts

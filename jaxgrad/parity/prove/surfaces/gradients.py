@@ -37,9 +37,9 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         )
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        text = (
-            f"{differing(len(wrong), len(judged), 'gradient')}: {_listed([j.name for j in wrong])}"
-        )
+        masks = [j for j in judged if j.verdict == "mask"]
+        count = differing(len(wrong), len(judged) - len(masks), "gradient")
+        text = f"{count}: {_listed([j.name for j in wrong])}"
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         parameters = {j.name for j in judged if not j.name.startswith("input ")}
@@ -49,7 +49,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         names = {j.name for j in wrong}
         causes = [x for x in ((why, *why.rest) if why is not None else ()) if x.fixed & names]
         findings = tuple(_finding(evidence, draw, wrong, cause) for cause in causes or [None])
-        return Judgement(Surface("gradients", "fail", text, rows, findings))
+        return Judgement(Surface("gradients", "fail", text, rows, findings), _ignored(masks))
     noisy = next(
         ((k, j) for k, each in enumerate(evidence.judged_gradients) for j in each
          if j.verdict == "inconclusive"), None,

@@ -1069,3 +1069,23 @@ def test_a_call_that_jax_makes_is_not_missing(torch_function, jax_function, caus
     assert first is not None and " is missing" not in first.cause, first
     if cause is not None:
         assert first.tested and told(first) == cause, first
+
+
+def test_a_cause_is_not_ruled_out_in_other_words():
+    """Another maximum of `clamp` is both another bound and another number in the call."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(4, 4), Clamped())
+
+    def port(p: Any, x: Any) -> Any:
+        return jnp.minimum(x @ p["0.weight"].T + p["0.bias"], 0.25)
+
+    first = prove(module, port, arrays(module), (draw(6, 4),)).first
+    assert first is not None
+    assert first.cause.startswith("clamp has the maximum 0.25, torch's has the maximum 0.5")
+    assert "torch's clamp is missing" in first.ruled_out
+    assert "max is 0.25, torch uses 0.5" not in first.ruled_out
+
+
+class Clamped(nn.Module):
+    def forward(self, x):
+        return x.clamp(max=0.5)

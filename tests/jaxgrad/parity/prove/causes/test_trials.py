@@ -863,7 +863,7 @@ def test_a_buffer_that_is_read_before_its_update_is_named():
 LENGTHS = np.array([4, 2])
 
 
-class Pooled(nn.Module):
+class Masked(nn.Module):
     """Attention over the valid positions, and the mean of the result over them."""
 
     def __init__(self):
@@ -877,7 +877,7 @@ class Pooled(nn.Module):
         return (h * valid[..., None]).sum(1) / valid.sum(1, keepdim=True)
 
 
-def pooled(p: Any, x: Any, lengths: Any, before: bool = True, kept: bool = True) -> Any:
+def masked(p: Any, x: Any, lengths: Any, before: bool = True, kept: bool = True) -> Any:
     valid = jnp.arange(x.shape[1]) < lengths[:, None]
     scores = linear(p, "score", x) @ x.mT
     if before:
@@ -898,8 +898,8 @@ def pooled(p: Any, x: Any, lengths: Any, before: bool = True, kept: bool = True)
 )
 def test_a_mask_that_is_ignored_or_applied_late_is_named(mistake: Any, cause: str):
     torch.manual_seed(0)
-    module = Pooled()
-    port = functools.partial(pooled, **mistake)
+    module = Masked()
+    port = functools.partial(masked, **mistake)
     first = prove(module, port, arrays(module), (draw(2, 4, 3), LENGTHS)).first
     assert (first is None) == (not cause)
     if first is not None:

@@ -82,6 +82,22 @@ def test_the_gradient_of_a_mask_is_not_judged(weight, verdict):
     assert (note in report.notes) == (verdict == "pass")
 
 
+def test_the_gradient_of_a_mask_is_noted_beside_gradients_that_differ():
+    """It is not judged, so it is not counted."""
+    torch.manual_seed(0)
+    module = Weighted()
+
+    def apply(p: Any, x: Any, weight: Any) -> Any:
+        first = lax.stop_gradient(x @ p["layer.weight"].T) + p["layer.bias"]
+        target = lax.stop_gradient(x @ p["frozen.weight"].T + p["frozen.bias"]) * weight
+        return first * weight - target
+
+    mask = np.array([[1.0], [0.0], [1.0], [1.0]])
+    report = prove(module, apply, arrays(module), (draw(4, 3), mask))
+    assert report.surfaces["gradients"].text == "2 of 3 gradients differ: layer.weight, input 0"
+    assert any(note.startswith("the gradient of input 1, which holds") for note in report.notes)
+
+
 def test_the_gradient_of_a_mask_is_judged_in_a_module_without_parameters():
     """Where the inputs' gradients are all there is, a missing gradient of a mask fails."""
     module = nn.L1Loss()
