@@ -116,10 +116,11 @@ python -m parity_tests.notebook.assessment
 python -m parity_tests.notebook.paper
 ```
 
-This runs all programs, and writes the test and the key with the new numbers. Print
-`docs/_static/assessment_b.html` and keep the changed clone, because its key is nowhere else. Read
-the key once: the numbers in its reasons are text, and are not computed. The class gets the
-unchanged clone.
+This runs all programs, and writes the test and the key with the new numbers. The numbers in the
+reasons are computed from the programs too. If a program no longer prints what its reason says, the
+command stops and names the question. Print
+`docs/_static/assessment_b.html` and keep the changed clone, because its key is nowhere else. The
+class gets the unchanged clone.
 """
 STUDENTS = 60  # of the example in the notes
 SECONDS = 30  # a guess, and called one, of the time to mark an answer
