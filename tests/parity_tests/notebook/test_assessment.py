@@ -271,7 +271,7 @@ def test_a_question_of_variant_b_has_other_answers(outputs, outputs_b, question)
 
 @pytest.mark.parametrize("question", QUESTIONS_B, ids=name)
 def test_the_key_of_variant_b_is_complete(outputs_b, question):
-    """Each answer has its reason and a wrong answer to expect; the marking refers to no other key."""
+    """Each answer has its reason and a wrong answer to expect, and no text needs another key."""
     words = worded(question)
     text = KEY_B.read_text("utf-8")
 
