@@ -62,6 +62,12 @@ a [variant B](assessment_b.md) with a [key](assessment_b_key.md). Each page says
 which offline file to print: the first and the second test are two files, and so are their keys. The
 pages of notes print with their model answers from the site of
 `make docs`.
+
+**To project.** The slides of <a href="_static/session_1_slides.html">session 1</a>,
+<a href="_static/session_2_slides.html">session 2</a> and
+<a href="_static/session_3_slides.html">session 3</a> have the figures, programs and outputs of what
+the class would read, and of the lab on `prove`. The minutes of the plan are for reading;
+if you speak, they are for the slides.
 """
 LARGE_CLASS = """\
 # Notes for teachers: a large class
