@@ -95,6 +95,7 @@ class Part:
         marking: How the points are given.
         lines: The number of lines to write on.
         questions: The questions.
+        line_points: The points for a right line or program, without those for an explanation.
     """
 
     title: str
@@ -103,6 +104,7 @@ class Part:
     marking: str
     lines: int
     questions: tuple[Question, ...]
+    line_points: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -679,6 +681,7 @@ EXAMS = (
                         "return x * x",
                     ),
                 ),
+                line_points=3,
             ),
             Part(
                 "Part C: write a line",
@@ -716,6 +719,7 @@ EXAMS = (
                         f"total = {BLANK}",
                     ),
                 ),
+                line_points=5,
             ),
             Part(
                 "Part D: read what `prove` says",
@@ -771,6 +775,7 @@ EXAMS = (
                         'return lax.stop_gradient(h) @ p["l2.weight"].T + p["l2.bias"]',
                     ),
                 ),
+                line_points=3,
             ),
             Part(
                 "Part E: write a port",
@@ -820,6 +825,7 @@ EXAMS = (
                         numbers=STEP,
                     ),
                 ),
+                line_points=8,
             ),
         ),
     ),
