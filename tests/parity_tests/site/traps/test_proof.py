@@ -61,7 +61,7 @@ def test_a_card_of_reinforcement_learning_says_where_the_mistake_does_not_show(n
 
     with files(card) as of:
         assert largest_difference(of) > 0.1
-        of.model.inputs = HARMLESS[name](of.model.inputs)
+        vars(of.model)["inputs"] = HARMLESS[name](of.model.inputs)
         assert largest_difference(of) < 1e-6
 
 
@@ -70,7 +70,7 @@ def test_the_symptom_of_a_leaf_that_is_not_used():
     (card,) = (card for card in page.CARDS if card.name == "the weights of another layer")
     run = outcome(card)
 
-    assert run.wrong.first.surface == "structure"
+    assert run.wrong.first is not None and run.wrong.first.surface == "structure"
     assert symptom(run) == "Nothing raises, and the outputs differ."
 
 
