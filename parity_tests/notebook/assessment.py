@@ -4,8 +4,11 @@ docs/assessment_b.md is the first test with other programs, for a second class. 
 keys run in a plain session. `make pages` writes the pages.
 """
 
+import ast
+import dataclasses
 import inspect
 import pathlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +32,7 @@ KEY = ROOT / "docs" / "assessment_key.md"
 PATH_B = ROOT / "docs" / "assessment_b.md"
 KEY_B = ROOT / "docs" / "assessment_b_key.md"
 COURSE = ROOT / "docs" / "course.md"
+NUMBER = re.compile(r"-?\d+\.?\d*")
 TITLES = {"00_ten_minutes": "First steps"}  # the name of a notebook, if it is not the file's
 HEAD = f"""\
 <!-- written by `make pages` -->
@@ -69,11 +73,14 @@ KEY_HEAD_B = f"""\
 <!-- written by `make pages` -->
 # Key to the assessment, variant B
 
-*For teachers: the answers to [variant B](assessment_b.md).*
+*For teachers: the answers to [variant B](assessment_b.md), and how to mark them. You need no other
+key beside this one.*
 
 Every answer was run in a plain session, in float32, and the text under it is what it printed. The
-points are those of the same question in the [key](assessment_key.md). So are the wrong answers to
-expect, with other numbers, if no reason of its own is given here.
+numbers in the reasons are computed from the program. A wrong answer to expect is in quotes, and the
+sentence after it says what is behind it.
+
+The test has {{total}} points. To pass, we suggest half of the points of the questions that you set.
 
 {how_to_print("assessment_b_key")}
 """
@@ -175,16 +182,19 @@ def page(outputs: Mapping[str, str], exams: Sequence[Exam] = EXAMS, head: str = 
     return "\n".join(filter(None, parts))
 
 
-def key(outputs: Mapping[str, str]) -> str:
+def key(outputs: Mapping[str, str], exams: Sequence[Exam] = EXAMS, head: str = KEY_HEAD) -> str:
     """Return the text of the key.
 
     Args:
         outputs: What each of the `programs` prints.
+        exams: The tests.
+        head: The text above their answers.
     """
-    points = " and ".join(f"the {exam.title.lower()} has {exam.points} points" for exam in EXAMS)
-    parts = [KEY_HEAD.format(points=points.capitalize())]
-    for number, part, question in numbered():
-        exam = next(exam for exam in EXAMS if part in exam.parts)
+    points = " and ".join(f"the {exam.title.lower()} has {exam.points} points" for exam in exams)
+    total = sum(exam.points for exam in exams)
+    parts = [head.format(points=points.capitalize(), total=total)]
+    for number, part, question in numbered(exams):
+        exam = next(exam for exam in exams if part in exam.parts)
         if part is exam.parts[0] and question is part.questions[0]:
             parts.append(f"## {exam.title}, after {exam.after}\n")
         if question is part.questions[0]:
@@ -194,18 +204,57 @@ def key(outputs: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
-def key_b(outputs: Mapping[str, str]) -> str:
-    """Return the text of the key of variant B: the lines, and what the programs print."""
-    parts = [KEY_HEAD_B]
-    for number, part, question in numbered(EXAMS_B):
-        if question is part.questions[0]:
-            # Part D is printed on a new page, so that no answer is divided.
-            parts += [page_break()] if part.title.startswith("Part D") else []
-            parts.append(f"## {part.title}\n")
-        same = f"The reason is that of answer {number} in the other key, with other numbers."
-        reason = f"{question.because or same}\n"
-        parts += [f"### Answer {number}\n", _result(question, outputs[name(question)]), reason]
-    return "\n".join(parts)
+def worded(question: Question) -> Question:
+    """Return a question whose words have the numbers of its program."""
+    if question.numbers is None:
+        return question
+    values = {name: _text(value) for name, value in _values(question).items()}
+    return dataclasses.replace(
+        question,
+        because=question.because.format_map(values),
+        expect=question.expect.format_map(values),
+        thinks=question.thinks.format_map(values),
+        others=tuple(
+            (says.format_map(values), thinks.format_map(values)) for says, thinks in question.others
+        ),
+    )
+
+
+def check_words(question: Question, output: str) -> None:
+    """Check that the program prints the numbers that its reason states.
+
+    Raises:
+        AssertionError: A number is not in the output.
+    """
+    if question.numbers is None:
+        return
+    printed_numbers = [float(text) for text in NUMBER.findall(output)]
+    values = _values(question)
+    for result in question.numbers.results:
+        found = any(abs(float(values[result]) - number) < 1e-5 for number in printed_numbers)
+        assert found, (
+            f"{name(question)}: the reason says {_text(values[result])}, but the program prints "
+            f"{output.strip()!r}; write another reason for this program"
+        )
+
+
+def _values(question: Question) -> Mapping[str, float | str]:
+    """Return the numbers in the words of an answer.
+
+    Raises:
+        AssertionError: A number is not in the program.
+    """
+    assert question.numbers is not None
+    program, read = _program(question), {}
+    for each, pattern in question.numbers.read.items():
+        match = re.search(pattern, program)
+        assert match, f"{name(question)}: {pattern!r} is not in the program; write another reason"
+        read[each] = ast.literal_eval(match[1])
+    return question.numbers.compute(**read)
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}".replace("-", "−")
 
 
 def _facts(exam: Exam) -> dict[str, Any]:
@@ -216,6 +265,8 @@ def _facts(exam: Exam) -> dict[str, Any]:
 
 def _answer(number: int, question: Question, output: str) -> str:
     """Return the answer to a question, its reason and the wrong answer to expect."""
+    check_words(question, output)
+    question = worded(question)
     lines = [
         f"#### Answer {number}\n",
         _result(question, output),
@@ -267,4 +318,4 @@ if __name__ == "__main__":
     KEY.write_text(key(outputs), encoding="utf-8")
     outputs = printed(programs(EXAMS_B))
     PATH_B.write_text(page(outputs, EXAMS_B, HEAD_B), encoding="utf-8")
-    KEY_B.write_text(key_b(outputs), encoding="utf-8")
+    KEY_B.write_text(key(outputs, EXAMS_B, KEY_HEAD_B), encoding="utf-8")

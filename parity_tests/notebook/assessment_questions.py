@@ -9,7 +9,7 @@ is here, and what it prints.
 # optax types what `apply_updates` returns as any tree.
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import jax
@@ -34,6 +34,20 @@ MARKS_FOR_A_MISTAKE = (
 )
 
 
+class Numbers(NamedTuple):
+    """The numbers in the words of an answer, computed from those of its program.
+
+    Attributes:
+        read: The regular expression of each number in the program, by its name.
+        compute: The function of these numbers that returns all numbers and texts of the words.
+        results: The names of the numbers that the program prints.
+    """
+
+    read: Mapping[str, str]
+    compute: Callable[..., Mapping[str, float | str]]
+    results: tuple[str, ...] = ("result",)
+
+
 @dataclasses.dataclass(frozen=True)
 class Question:
     """A question with its answer.
@@ -49,6 +63,7 @@ class Question:
             to be written.
         others: More wrong answers to expect, each with the idea behind it.
         changes: What is changed in the text of the program, each with its replacement.
+        numbers: The numbers that stand in braces in `because`, `expect`, `thinks` and `others`.
     """
 
     program: Callable[[], None]
@@ -60,6 +75,7 @@ class Question:
     wrong: str = ""
     others: tuple[tuple[str, str], ...] = ()
     changes: tuple[tuple[str, str], ...] = ()
+    numbers: Numbers | None = None
 
     def changed(self, text: str) -> str:
         """Return a text with the changes."""
@@ -79,6 +95,7 @@ class Part:
         marking: How the points are given.
         lines: The number of lines to write on.
         questions: The questions.
+        line_points: The points for a right line or program, without those for an explanation.
     """
 
     title: str
@@ -87,6 +104,7 @@ class Part:
     marking: str
     lines: int
     questions: tuple[Question, ...]
+    line_points: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -456,6 +474,48 @@ def port_of_a_step():
     print("JAX:", [round(p, 4) for p in [*params["weight"][0].tolist(), params["bias"].item()]])
 
 
+AT_X = {"x": r"torch\.tensor\(([\d.]+)"}
+THROUGH_A_DETACH = Numbers(
+    AT_X, lambda x: {"x": x, "y": x**2, "result": x**2 + 2 * x, "ignored": 3 * x**2 + 2 * x}
+)
+INSIDE_NO_GRAD = Numbers(AT_X, lambda x: {"a": 2 * x, "result": 4 * x, "both": 8 * x})
+WITH_DECAY = Numbers(
+    {"lr": r"lr=([\d.]+)", "decay": r"weight_decay=([\d.]+)"},
+    lambda lr, decay: {"lr": lr, "decay": decay, "result": 1 - lr * decay},
+)
+FOURTH_POWER = Numbers(
+    {"x": r"vjp\(f, ([\d.]+)\)"},
+    lambda x: {"first": 4 * x**3, "second": 12 * x**2},
+    ("first", "second"),
+)
+LINEAR_PART = Numbers(
+    {"x0": r"x = jnp\.array\(\[([\d.]+)", "x1": r"x = jnp\.array\(\[[\d.]+, ([\d.]+)"},
+    lambda x0, x1: {
+        "x0": x0,
+        "for_x0": x1 + 2 * x0,
+        "forward": f"[{x1 + x0:.1f}, {2 * x0:.1f}]",
+        "one_use": f"[{x1:.1f}, {x0:.1f}]",
+    },
+    ("x0", "for_x0"),
+)
+TARGET = Numbers(
+    {
+        "w": r"w = torch\.tensor\(([\d.]+)",
+        "now": r"now, after = ([\d.]+)",
+        "after": r"now, after = [\d.]+, ([\d.]+)",
+        "reward": r"target = ([\d.]+)",
+        "factor": r"target = [\d.]+ \+ ([\d.]+)",
+    },
+    lambda w, now, after, reward, factor: {
+        "value": w * now,
+        "now": now,
+        "target": reward + factor * w * after,
+        "reward": reward,
+        "factor": factor,
+        "result": 2 * (w * now - reward - factor * w * after) * now,
+    },
+)
+STEP = Numbers({"lr": r"lr=([\d.]+)"}, lambda lr: {"lr": lr}, ())
 PORT = """\
 def value(params, x):
     return jax.nn.relu(x @ params["weight"].T + params["bias"])
@@ -489,21 +549,22 @@ EXAMS = (
                     Question(
                         through_a_detach,
                         "../notebooks/grad_modes.ipynb",
-                        "`y.detach()` is the constant 4. So the derivative of `4 * x + x**2` is 4"
-                        " + 2x, "
-                        "which is 8 at x = 2.",
-                        "16",
+                        "`y.detach()` is the constant {y}. So the derivative of "
+                        "`{y} * x + x**2` is {y} + 2x, which is {result} at x = {x}.",
+                        "{ignored}",
                         "`detach` was ignored, which gives 3x² + 2x. Ask what `y.detach()` "
                         "depends on.",
+                        numbers=THROUGH_A_DETACH,
                     ),
                     Question(
                         constant_inside_no_grad,
                         "../notebooks/grad_modes.ipynb",
-                        "Inside `no_grad` torch records nothing, so `a` is the constant 6. The "
-                        "derivative of 6 · 2x is 12.",
-                        "24",
+                        "Inside `no_grad` torch records nothing, so `a` is the constant {a}. The "
+                        "derivative of {a} · 2x is {result}.",
+                        "{both}",
                         "`a` is treated as a function of x. Both factors together would be 4x², "
                         "with the derivative 8x.",
+                        numbers=INSIDE_NO_GRAD,
                     ),
                     Question(
                         number_zero_none,
@@ -517,13 +578,14 @@ EXAMS = (
                     Question(
                         decay_without_a_gradient,
                         "../notebooks/none_or_zero.ipynb",
-                        "Weight decay applies even if the gradient is zero: 1 − 0.1 · 0.5 = 0.95."
-                        " torch "
+                        "Weight decay applies even if the gradient is zero: "
+                        "1 − {lr} · {decay} = {result}. torch "
                         "skips a parameter whose gradient is `None`.",
                         "1.0 and 1.0",
                         "Weight decay is thought to need a nonzero gradient. The optimizer adds "
                         "it to "
                         "every gradient, even to zero.",
+                        numbers=WITH_DECAY,
                     ),
                     Question(
                         backward_twice,
@@ -548,9 +610,10 @@ EXAMS = (
                     Question(
                         without_a_tape,
                         "tape_or_transform.md",
-                        "f is x⁴, so the gradient is 4x³ = 32 and the second derivative 12x² = "
-                        "48. `h + 1` makes a new array: the one that `h**2` used does not change, "
-                        "where torch's `h += 1` would change the tensor that the tape keeps. "
+                        "f is x⁴, so the gradient is 4x³ = {first} and the second derivative "
+                        "12x² = {second}. `h + 1` makes a new array: the one that `h**2` used does "
+                        "not change, where torch's `h += 1` would change the tensor that the tape "
+                        "keeps. "
                         "Instead of a tape, the function `vjp` holds the residuals as values. No "
                         "call frees them, so it needs no `retain_graph`. `jax.grad(f)` is a "
                         "function again, that is, a program. So `jax.grad` and `jax.jit` take it "
@@ -558,24 +621,26 @@ EXAMS = (
                         "an error in the second call of `vjp`",
                         "Nothing is freed: the residuals belong to `vjp` and live as long as it "
                         "does.",
+                        numbers=FOURTH_POWER,
                     ),
                     Question(
                         column_and_rows,
                         "tape_or_transform.md",
                         "The linear part takes a tangent of x and returns that of f(x): x1 changes "
-                        "at the rate 1, so x0·x1 changes at the rate x0 = 3, and x0² stays. The "
+                        "at the rate 1, so x0·x1 changes at the rate x0 = {x0}, and x0² stays. The "
                         "transpose takes a gradient of f(x) and returns that of x: x0 is used in "
-                        "both outputs, which gives x1 + 2·x0 = 8, and x1 in one, which gives "
-                        "x0 = 3.",
-                        "[5.0, 6.0] in the second line",
+                        "both outputs, which gives x1 + 2·x0 = {for_x0}, and x1 in one, which "
+                        "gives x0 = {x0}.",
+                        "{forward} in the second line",
                         "That is the linear part again, for the tangent [1, 1]. Ask what goes in "
                         "and what comes out: gradients of the outputs, gradients of the inputs.",
                         others=(
                             (
-                                "[2.0, 3.0] in the second line",
+                                "{one_use} in the second line",
                                 "The second use of x0 is forgotten. The transpose adds the uses.",
                             ),
                         ),
+                        numbers=LINEAR_PART,
                     ),
                 ),
             ),
@@ -587,7 +652,7 @@ EXAMS = (
                 "`stopped = ...` also counts as the line if the explanation says that "
                 "`stop_gradient` has no effect there. "
                 "The 2 points for the correct line are for a change inside the differentiated "
-                "function: another value of `stopped`, such as 1.5, gives 3.0 for this input only.",
+                "function: another value of `stopped` gives torch's number for this input only.",
                 4,
                 (
                     Question(
@@ -616,6 +681,7 @@ EXAMS = (
                         "return x * x",
                     ),
                 ),
+                line_points=3,
             ),
             Part(
                 "Part C: write a line",
@@ -625,7 +691,7 @@ EXAMS = (
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: w = 4 in question 11, the batches 2 and 3 in 12), even if it uses "
+                "second input: w = 4 in question 11, the batches 4 and 5 in 12), even if it uses "
                 "other functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",
@@ -635,12 +701,13 @@ EXAMS = (
                         bootstrapped_target,
                         "../notebooks/00_ten_minutes.ipynb",
                         "torch detaches `w * after`. Only the value at `now` is differentiated: 2"
-                        " · (2 − 4) · 1 = −4.",
+                        " · ({value} − {target}) · {now} = {result}.",
                         "`target = lax.stop_gradient(w) * after`",
-                        "The value is wrong: the 1 and the factor 0.5 are missing. The stop alone"
-                        " is right.",
+                        "The value is wrong: the {reward} and the factor {factor} are missing. "
+                        "The stop alone is right.",
                         "target = 1 + 0.5 * lax.stop_gradient(w * after)",
                         f"target = {BLANK}",
+                        numbers=TARGET,
                     ),
                     Question(
                         two_batches,
@@ -652,6 +719,7 @@ EXAMS = (
                         f"total = {BLANK}",
                     ),
                 ),
+                line_points=5,
             ),
             Part(
                 "Part D: read what `prove` says",
@@ -707,6 +775,7 @@ EXAMS = (
                         'return lax.stop_gradient(h) @ p["l2.weight"].T + p["l2.bias"]',
                     ),
                 ),
+                line_points=3,
             ),
             Part(
                 "Part E: write a port",
@@ -718,7 +787,7 @@ EXAMS = (
                 "which needs no `stop_gradient`. 1 for the mean of the squares. 1 for `jax.grad` "
                 "with respect to the parameters alone. 2 for new parameters, with the same "
                 "structure. Names and order are free, and so are `jax.value_and_grad`, optax's "
-                "`sgd(0.1)`, or all in one function. `jnp.maximum(h, 0)` costs no "
+                "`sgd`, or all in one function. `jnp.maximum(h, 0)` costs no "
                 "point here, because no value is exactly 0; remark that its gradient differs there "
                 "(question 9). Slips of the syntax cost nothing as long as the meaning is clear.",
                 12,
@@ -743,7 +812,7 @@ EXAMS = (
                                 "Write the shapes below the product.",
                             ),
                             (
-                                "`params -= 0.1 * grads`",
+                                "`params -= {lr} * grads`",
                                 "Dicts cannot be multiplied. `jax.tree.map` takes each parameter "
                                 "with its gradient.",
                             ),
@@ -753,8 +822,10 @@ EXAMS = (
                                 "to be inside of the function (question 10).",
                             ),
                         ),
+                        numbers=STEP,
                     ),
                 ),
+                line_points=8,
             ),
         ),
     ),
@@ -887,19 +958,28 @@ PARTS = tuple(part for exam in EXAMS for part in exam.parts)
 
 
 class Variant(NamedTuple):
-    """What variant B of the first test changes in a program.
+    """What variant B of the first test changes in a question.
+
+    The words of the answer are those of the key, with the numbers of the changed program, unless
+    other words are given here.
 
     Attributes:
-        changes: Parts of the text, each with its replacement.
+        changes: Parts of the program, each with its replacement.
         because: The reason for the answer, if other numbers alone do not make it that of the key.
         line: The right line, if it is not that of the key with the changes.
         wrong: The wrong line, if it is not that of the test with the changes.
+        expect: A wrong answer to expect and the idea behind it, if they are not those of the key.
+        others: More wrong answers to expect, each with the idea behind it.
+        numbers: The numbers in these words, if they are not those in the words of the key.
     """
 
     changes: tuple[tuple[str, str], ...]
     because: str = ""
     line: str = ""
     wrong: str = ""
+    expect: tuple[str, str] | None = None
+    others: tuple[tuple[str, str], ...] = ()
+    numbers: Numbers | None = None
 
 
 VARIANT: dict[Callable[[], None], Variant] = {
@@ -917,6 +997,11 @@ VARIANT: dict[Callable[[], None], Variant] = {
         (("lambda x: 5 * x", "torch.exp"), ("torch.tanh", "torch.sin")),
         "The node of `exp` keeps its result, which `y += 1` changes. The node of `sin` keeps x and "
         "not its result, so a change of the result does no harm; the derivative is cos(0) = 1.",
+        expect=(
+            "1.0 and 1.0",
+            "The derivative of `exp` at 0 is 1, but torch computes it from the result that it "
+            "kept. That has changed, so torch raises.",
+        ),
     ),
     without_a_tape: Variant((("f, 2.0)", "f, 1.0)"), ("(2.0)", "(1.0)"))),
     column_and_rows: Variant((("[3.0, 2.0]", "[4.0, 5.0]"),)),
@@ -930,6 +1015,11 @@ VARIANT: dict[Callable[[], None], Variant] = {
         "gradient, as `jnp.maximum` does. The gradient of `jax.nn.relu` there is 0, like that of "
         "torch's `relu`.",
         wrong="return jnp.sum(jax.nn.relu(x))",
+        expect=(
+            "no line: relu is the maximum of x and 0",
+            "True for the values. The gradients at the tie differ: ask what each of the two gives "
+            "at x = 0.",
+        ),
     ),
     stopped_outside: Variant(
         (
@@ -937,9 +1027,11 @@ VARIANT: dict[Callable[[], None], Variant] = {
             ("x.detach() * x", "x.detach() * x**2"),
             ("lax.stop_gradient(x) * x", "lax.stop_gradient(x) * x**2"),
         ),
-        "The reason is that of the other key. The derivative of 4 · x² is 8x, which is 32 at "
-        "x = 4.",
+        "An array carries no record, so `stop_gradient` outside of the differentiated function "
+        "stops nothing. In the function, torch's `detach` becomes `lax.stop_gradient` around the "
+        "first factor. The derivative of {x} · x² is {twice}x, which is {result} at x = {x}.",
         wrong="return x * x**2",
+        numbers=Numbers(AT_X, lambda x: {"x": x, "twice": 2 * x, "result": 2 * x**2}),
     ),
     bootstrapped_target: Variant((("1 + 0.5", "2 + 0.5"),)),
     two_batches: Variant(
@@ -951,6 +1043,12 @@ VARIANT: dict[Callable[[], None], Variant] = {
         ),
         "torch adds to `.grad`, and it divides each loss by 2, so the sum is the mean of the two "
         "gradients. The loss of the JAX program is not divided: take the mean leaf by leaf.",
+        others=(
+            (
+                "`total = jax.tree.map(jnp.add, first, second)`",
+                "The sum is twice torch's numbers. Ask what torch divides by 2.",
+            ),
+        ),
     ),
     verdicts_of_a_port: Variant(
         (
@@ -960,6 +1058,16 @@ VARIANT: dict[Callable[[], None], Variant] = {
         "`2 * h - lax.stop_gradient(h)` has the value of h, so the outputs agree. Every parameter "
         "has a gradient on both sides, so `structure` passes. The gradients of the first layer are "
         "twice torch's, which is counted under `gradients`.",
+        expect=(
+            "`forward` fails too, as `2 * h` is not h",
+            "The stopped h is subtracted, so the value is h. Only derivatives differ.",
+        ),
+        others=(
+            (
+                "`structure` fails, as in every port with a wrong `stop_gradient`",
+                "A path is left, through `2 * h`: every parameter has a gradient on both sides.",
+            ),
+        ),
     ),
     coupled_decay: Variant(
         (("decay=0.1", "decay=0.2"), ("decayed_weights(0.1)", "decayed_weights(0.2)"))
@@ -986,11 +1094,20 @@ VARIANT: dict[Callable[[], None], Variant] = {
 
 
 def variant(exam: Exam) -> Exam:
-    """Return a test with the changes of `VARIANT`; a reason that is the same is empty."""
+    """Return a test with the changes of `VARIANT`."""
 
     def changed(question: Question) -> Question:
         other = VARIANT[question.program]
-        made = dataclasses.replace(question, changes=other.changes, because=other.because)
+        expect, thinks = other.expect or (question.expect, question.thinks)
+        made = dataclasses.replace(
+            question,
+            changes=other.changes,
+            because=other.because or question.because,
+            expect=expect,
+            thinks=thinks,
+            others=other.others or question.others,
+            numbers=other.numbers or question.numbers,
+        )
         line, wrong = (made.changed(text) for text in (question.line, question.wrong))
         return dataclasses.replace(made, line=other.line or line, wrong=other.wrong or wrong)
 

@@ -62,6 +62,12 @@ a [variant B](assessment_b.md) with a [key](assessment_b_key.md). Each page says
 which offline file to print: the first and the second test are two files, and so are their keys. The
 pages of notes print with their model answers from the site of
 `make docs`.
+
+**To project.** The slides of <a href="_static/session_1_slides.html">session 1</a>,
+<a href="_static/session_2_slides.html">session 2</a> and
+<a href="_static/session_3_slides.html">session 3</a> have the figures, programs and outputs of what
+the class would read, and of the lab on `prove`. The minutes of the plan are for reading;
+if you speak, they are for the slides.
 """
 LARGE_CLASS = """\
 # Notes for teachers: a large class
@@ -91,9 +97,49 @@ the questions stay folded in them. A student who looks for the solutions finds t
 
 **What marks itself.** `check` in the notebooks compares the answer of an exercise with torch and
 says what differs, so you collect no exercises: let each student show the line that begins with
-`Right`. In the first test, questions {runnable} ask for a line or a program. Put the student's
-line into the program of the test, with the usual imports, and run it: it is right if it prints what
-the key says. The sentences that explain an answer have to be read.
+`Right`. In the first test, questions {runnable} ask for a line or a program. A command runs them,
+for the input on the paper and for a second one, and gives the points for a right line. Type the
+answers into a file, or let the class type them:
+
+```text
+# Ada
+9: return jnp.sum(jax.nn.relu(x))
+11: 1 + 0.5 * lax.stop_gradient(w) * after
+12: total = jax.tree.map(lambda a, b: a + b, first, second)
+# Alan
+9: return jnp.sum(jnp.maximum(x, 0.0))
+10: stopped = lax.stop_gradient(jnp.array(3.0)) => stopped = lax.stop_gradient(jnp.array(1.5))
+12: total = first + second
+16:
+target = 1 + 0.5 * jax.nn.relu(after @ params["weight"].T + params["bias"])
+def loss(p):
+    return jnp.mean((jax.nn.relu(now @ p["weight"].T + p["bias"]) - target) ** 2)
+params = jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params))
+```
+
+An answer takes the place of the wrong line, or of the dots. If a student changes another line,
+write the old and the new one with `=>` between them. A table `answers.csv` with the columns
+`student`, `9`, `10` and so on is fine too.
+
+```bash
+python -m parity_tests.notebook.grade answers.txt  # or --variant-b answers.txt
+```
+
+```text
+          9   10   11   12   14   15   16  sum
+points    3    3    5    5    3    3    8   30
+Ada       3    0    5    5    0    0    0   13
+Alan      ?    ?    0    ?    0    0    8    8
+
+Read:
+Alan, question 9: prints 'JAX: [0.5, 1.0]', the key 'JAX: [0.0, 1.0]'
+Alan, question 10: prints 'JAX: 10.0', the key 'JAX: 5.0', with a second input
+Alan, question 12: raises TypeError: unsupported operand type(s) for +: 'dict' and 'dict'
+```
+
+A question mark is an answer to read: the key gives part of the points for an idea. The sentences
+that explain an answer have to be read too. The command runs what is in the file: read a file that
+you have not typed yourself.
 
 **Marking the rest.** The first test has {count} questions, so {students} students give you
 {answers} answers. We have not measured how long they take; half a minute each, as a guess, makes
@@ -116,10 +162,11 @@ python -m parity_tests.notebook.assessment
 python -m parity_tests.notebook.paper
 ```
 
-This runs all programs, and writes the test and the key with the new numbers. Print
-`docs/_static/assessment_b.html` and keep the changed clone, because its key is nowhere else. Read
-the key once: the numbers in its reasons are text, and are not computed. The class gets the
-unchanged clone.
+This runs all programs, and writes the test and the key with the new numbers. The numbers in the
+reasons are computed from the programs too. If a program no longer prints what its reason says, the
+command stops and names the question. Print
+`docs/_static/assessment_b.html` and keep the changed clone, because its key is nowhere else. The
+class gets the unchanged clone.
 """
 STUDENTS = 60  # of the example in the notes
 SECONDS = 30  # a guess, and called one, of the time to mark an answer

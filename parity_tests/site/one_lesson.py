@@ -127,12 +127,11 @@ The numbers are computed, and a test keeps them current. A wrong answer to expec
 the sentence after it says what is behind it.
 """
 DISCUSS = """\
-`prove` names the line `target = ...` of the port, and torch's `detach` as the likely cause. It also
-suggests a change, which stops the weights instead of the product. The parameters then train as in
-torch, but the inputs still have a gradient. `prove` accepts that here, because these inputs are
-only zeros and ones, which may be a mask. The card stops the product, as torch does. "Originates
-here" means that all gradients that flow into this place agree with torch's, so the mistake is made
-here. A difference that *follows from* another one disappears once the other is fixed.
+`prove` names the last line of the port, and torch's `detach` as the likely cause. The change that
+it suggests is the right port: `lax.stop_gradient(target)`, where torch has `target.detach()`.
+"Originates here" means that the gradient that reaches this subtraction agrees with torch's, and the
+one that it passes on to the target does not, so the mistake is made here. A difference that
+*follows from* another one disappears once the other is fixed.
 
 <img src="_static/port_c.svg" width="560" alt="{figure}">
 

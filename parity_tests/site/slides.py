@@ -8,6 +8,7 @@ writes docs/_static/one_lesson_slides.html.
 """
 
 import re
+from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
@@ -88,26 +89,36 @@ def _subject(title: str) -> str:
 
 def page() -> str:
     """Return the slides as one offline page."""
+    return document(TITLE, map(_section, slides()))
+
+
+def document(title: str, sections: Iterable[str], style: str = STYLE) -> str:
+    """Return one offline page whose sections are slides."""
     return "\n".join(
         [
             "<!doctype html>",
-            f'<html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>',
+            f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
             '<meta name="viewport" content="width=device-width">',
-            f"<style>\n{STYLE}\n</style></head><body>",
-            *map(_section, slides()),
+            f"<style>\n{style}\n</style></head><body>",
+            *sections,
             f"<script>\n{KEYS}\n</script>",
             "</body></html>\n",
         ]
     )
 
 
+def program(code: str) -> str:
+    """Return a program as HTML, with small imports."""
+    text = IMPORTS.sub(r"<small>\g<0></small>", escape(code, quote=False))
+    return f"<pre><code>{text}</code></pre>"
+
+
 def _section(slide: Slide) -> str:
     inline = markdown_it.MarkdownIt().renderInline
-    code = IMPORTS.sub(r"<small>\g<0></small>", escape(slide.code, quote=False))
     return "\n".join(
         [
             f"<section><h2>{inline(slide.title)}</h2>",
-            f"<pre><code>{code}</code></pre>",
+            program(slide.code),
             f"<p><b>{inline(' '.join(slide.asks.split()) or 'What does it print?')}</b></p>",
             "<details><summary>It prints</summary>",
             f"<pre><samp>{escape(slide.prints, quote=False)}</samp></pre>",

@@ -106,6 +106,35 @@ def port(params, x):
         "fits either way.",
     ),
     Card(
+        name="the weights of another layer",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1 = nn.Linear(2, 2, bias=False)
+        self.l2 = nn.Linear(2, 2, bias=False)
+        self.l1.weight.data = torch.tensor([[1.0, -0.5], [0.3, 0.8]])
+        self.l2.weight.data = torch.tensor([[0.9, -0.4], [0.2, 0.7]])
+
+    def forward(self, x):
+        h = torch.tanh(self.l1(x))
+        return (self.l2(h) ** 2).mean()
+
+
+inputs = (np.float32([[1.0, 2.0], [0.5, -1.0]]),)""",
+        wrong="""\
+def port(params, x):
+    h = jnp.tanh(x @ params["l1.weight"].T)
+    return ((h @ params["l1.weight"].T) ** 2).mean()""",
+        right="""\
+def port(params, x):
+    h = jnp.tanh(x @ params["l1.weight"].T)
+    return ((h @ params["l2.weight"].T) ** 2).mean()""",
+        trap="Layers of the same shape can be confused, most easily in a line that was copied. "
+        "`l2.weight` has no gradient in the port, so look for the names of `params` that are used "
+        "twice or not at all.",
+    ),
+    Card(
         name="a column minus a row",
         torch="""\
 class Model(nn.Module):

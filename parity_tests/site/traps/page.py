@@ -13,7 +13,7 @@ from jaxgrad._core.torch_versions import NEWEST
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.api import table, toctree
-from parity_tests.site.traps import backward, operators, stopping, training
+from parity_tests.site.traps import backward, operators, reinforcement, stopping, training
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
 from parity_tests.site.traps.drawing import NARROW, picture
 from parity_tests.site.traps.proof import Outcome, outcome, printed
@@ -27,6 +27,7 @@ ROOMS: Mapping[str, tuple[Card, ...]] = {
     "Hooks and custom gradients": backward.HOOKS,
     "Kinks": operators.KINKS,
     "Layers and losses": operators.LAYERS,
+    "Reinforcement learning": reinforcement.REINFORCEMENT,
     "State": backward.STATE,
     "Precision": operators.PRECISION,
     "Clipping": training.CLIPPING,

@@ -16,8 +16,9 @@ class Model(nn.Module):
         self.w = nn.Parameter(torch.tensor([[1.0], [-0.5]]))
 
     def forward(self, s, reward, next_s):
-        target = reward + 0.9 * (next_s @ self.w).detach()
-        return F.mse_loss(s @ self.w, target)
+        value = s @ self.w
+        target = reward + 0.9 * (next_s @ self.w)
+        return F.mse_loss(value, target.detach())
 
 
 inputs = (
@@ -27,12 +28,14 @@ inputs = (
 )""",
         wrong="""\
 def port(params, s, reward, next_s):
+    value = s @ params["w"]
     target = reward + 0.9 * (next_s @ params["w"])
-    return jnp.mean((s @ params["w"] - target) ** 2)""",
+    return jnp.mean((value - target) ** 2)""",
         right="""\
 def port(params, s, reward, next_s):
-    target = reward + 0.9 * lax.stop_gradient(next_s @ params["w"])
-    return jnp.mean((s @ params["w"] - target) ** 2)""",
+    value = s @ params["w"]
+    target = reward + 0.9 * (next_s @ params["w"])
+    return jnp.mean((value - lax.stop_gradient(target)) ** 2)""",
         trap="The target of temporal-difference learning is a constant. Without the stop, the "
         "gradient also moves the target towards the prediction.",
         behaviours=("actor_critic/critic_loss",),

@@ -26,6 +26,8 @@ def symptom(run: Outcome) -> str:
     """Return what a person sees who runs both models."""
     first = run.wrong.first
     assert first is not None, run.wrong
+    if first.surface == "structure" and run.wrong.surfaces["forward"].verdict == "fail":
+        return SYMPTOMS["forward"]
     words = [word for word in ("buffer", "average", "schedules") if word in first.text]
     return SYMPTOMS[words[0] if first.surface == "updates" and words else first.surface]
 

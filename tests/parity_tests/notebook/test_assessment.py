@@ -1,5 +1,6 @@
 """The assessment and its key are what their programs print in a plain session."""
 
+import dataclasses
 import re
 from typing import Any
 
@@ -10,17 +11,19 @@ from parity_tests.notebook.assessment import (
     HEAD_B,
     KEY,
     KEY_B,
+    KEY_HEAD_B,
     PATH,
     PATH_B,
+    check_words,
     in_sessions,
     is_mistake,
     key,
-    key_b,
     name,
     numbered,
     page,
     programs,
     shown,
+    worded,
 )
 from parity_tests.notebook.assessment_questions import (
     BLANK,
@@ -77,6 +80,7 @@ def test_a_mistake_changes_the_numbers_of_jax(outputs, question):
 @pytest.mark.parametrize("question", QUESTIONS, ids=name)
 def test_a_wrong_answer_is_not_the_answer(outputs, question):
     """An answer to expect is neither the output nor the right line, and has an explanation."""
+    question = worded(question)
     for says in (question.expect, *(says for says, _ in question.others)):
         assert says.partition(" in the ")[0] not in outputs[name(question)].replace("\n", " ")
     assert not question.line or question.line not in question.expect
@@ -229,6 +233,7 @@ def test_the_line_to_find_occurs_once():
 
 
 QUESTIONS_B = [question for _, _, question in numbered(EXAMS_B)]
+OTHER_RELU = 'jnp.maximum(x @ params["weight"].T + params["bias"], 0)'
 SAME = ("coupled_decay", "td_critic")  # its output is that of the verdict alone
 
 
@@ -241,7 +246,7 @@ def outputs_b():
 def test_the_pages_of_variant_b_are_current(outputs_b):
     """The committed test and key are what `make pages` writes."""
     assert page(outputs_b, EXAMS_B, HEAD_B) == PATH_B.read_text("utf-8"), "run `make pages`"
-    assert key_b(outputs_b) == KEY_B.read_text("utf-8"), "run `make pages`"
+    assert key(outputs_b, EXAMS_B, KEY_HEAD_B) == KEY_B.read_text("utf-8"), "run `make pages`"
 
 
 @pytest.mark.parametrize("question", QUESTIONS_B, ids=name)
@@ -262,6 +267,87 @@ def test_a_question_of_variant_b_has_other_answers(outputs, outputs_b, question)
         assert of_torch.removeprefix("torch: ") == of_jax.removeprefix("JAX: ") != of_jax
     if is_mistake(question):
         assert outputs_b[f"{name(question)}, wrong"] != right
+
+
+@pytest.mark.parametrize("question", QUESTIONS_B, ids=name)
+def test_the_key_of_variant_b_is_complete(outputs_b, question):
+    """Each answer has its reason and a wrong answer to expect, and no text needs another key."""
+    words = worded(question)
+    text = KEY_B.read_text("utf-8")
+
+    for part in (words.because, words.expect, words.thinks, *sum(words.others, ())):
+        assert part in text and "{" not in part.replace("{b", "")
+    assert "other key, with" not in text and "assessment_key.md" not in text
+    assert text.count("**Marking**") == len(EXAMS_B[0].parts)
+    for says in (words.expect, *(says for says, _ in words.others)):
+        assert says.partition(" in the ")[0] not in outputs_b[name(question)].replace("\n", " ")
+
+
+COMPUTED = {
+    "through_a_detach": ("torch.tensor(3.0", "torch.tensor(7.0", "63 at x = 7"),
+    "constant_inside_no_grad": ("torch.tensor(5.0", "torch.tensor(2.5", "5 · 2x is 10"),
+    "decay_without_a_gradient": ("weight_decay=0.2", "weight_decay=0.3", "0.1 · 0.3 = 0.97"),
+    "without_a_tape": ("1.0)", "3.0)", "4x³ = 108 and the second derivative 12x² = 108"),
+    "column_and_rows": ("[4.0, 5.0]", "[2.0, 6.0]", "x1 + 2·x0 = 10"),
+    "stopped_outside": ("(4.0", "(3.0", "3 · x² is 6x, which is 18 at x = 3"),
+    "bootstrapped_target": ("2 + 0.5", "3 + 0.25", "2 · (2 − 4.5) · 1 = −5"),
+}
+
+
+def test_own_numbers_give_own_reasons():
+    """A teacher who changes a number in `VARIANT` gets its reasons, and the programs agree."""
+    programs_, questions = {}, {}
+    for question in QUESTIONS_B:
+        if name(question) in COMPUTED:
+            old, new, _ = COMPUTED[name(question)]
+            changes = tuple((a, b.replace(old, new)) for a, b in question.changes)
+            line = question.line.replace(old, new)
+            own = dataclasses.replace(question, changes=changes, line=line)
+            questions[name(question)] = own
+            programs_ |= programs([exam_of(own)])
+    assert set(questions) == set(COMPUTED)
+    for each, output in printed(programs_).items():
+        if each in questions:
+            check_words(questions[each], output)
+            assert COMPUTED[each][2] in worded(questions[each]).because
+
+
+def exam_of(question):
+    """Return a test with one question."""
+    part = dataclasses.replace(PARTS[0], questions=(question,))
+    return dataclasses.replace(EXAMS[0], parts=(part,))
+
+
+def test_a_reason_that_does_not_fit_the_program_is_refused(outputs_b):
+    """Another exponent needs another reason, and a number that is not there has a message."""
+    question = next(q for q in QUESTIONS_B if name(q) == "through_a_detach")
+    message = "through_a_detach: the reason says 15, but the program prints '36.0'; write another"
+
+    check_words(question, outputs_b[name(question)])
+    with pytest.raises(AssertionError, match=re.escape(message)):
+        check_words(question, "36.0\n")
+    without = dataclasses.replace(question, changes=(("torch.tensor(2.0", "torch.tensor([1.0]"),))
+    with pytest.raises(AssertionError, match="is not in the program; write another reason"):
+        worded(without)
+
+
+@pytest.mark.parametrize("exams", [EXAMS, EXAMS_B])
+def test_maximum_costs_no_point_in_question_16(exams):
+    """No value before relu is exactly 0, so `jnp.maximum(h, 0)` has the same gradients."""
+    program = programs(exams)["port_of_a_step"]
+    other = program.replace('jax.nn.relu(x @ params["weight"].T + params["bias"])', OTHER_RELU)
+
+    assert other != program
+    outputs = printed({"a": program, "b": other})
+    assert outputs["a"] == outputs["b"]
+
+
+def test_the_sum_is_twice_the_numbers_in_question_12_of_variant_b(outputs_b):
+    """`jnp.add`, which is right in the other variant, is refuted by the printed numbers."""
+    program = programs(EXAMS_B)["two_batches"].replace("lambda a, b: (a + b) / 2", "jnp.add")
+
+    assert outputs_b["two_batches"].splitlines()[1] == "JAX: {'b': 5.0, 'w': 13.0}"
+    assert printed({"a": program})["a"].splitlines()[1] == "JAX: {'b': 10.0, 'w': 26.0}"
 
 
 def test_the_report_of_variant_b_names_the_line_to_change(outputs_b):

@@ -42,7 +42,7 @@ def test_a_page_is_one_offline_file(name):
         ("assessment_key", 6),
         ("assessment_second_key", 3),
         ("assessment_b", 8),
-        ("assessment_b_key", 3),
+        ("assessment_b_key", 6),
     ],
 )
 def test_a_page_is_printed_on_upright_pages(browser, name, count):
@@ -71,7 +71,7 @@ def test_a_page_is_printed_on_upright_pages(browser, name, count):
         ("assessment_key", "h4"),
         ("assessment_second_key", "h4"),
         ("assessment_b", "h4"),
-        ("assessment_b_key", "h3"),
+        ("assessment_b_key", "h4"),
     ],
 )
 def test_no_question_or_answer_is_divided(browser, name, heading):

@@ -31,7 +31,8 @@ def test_the_tabs_are_those_of_the_plan(number):
     names = ["".join(target) for target in targets]
 
     assert len(set(names)) == len(names)
-    files = set(re.findall(r"\]\(([^)#]+)", plan_))
+    files = set(re.findall(r"\]\(([^)#]+)|href=\"(_static/session_\d_slides[^\"]+)", plan_))
+    files = {"".join(file) for file in files}
     assert {name for name in names if "stepper" not in name} == files
     asked = re.findall(r"stepper\.html#(\w+)", plan_)
     assert [re.findall(r"#(\w+)", name)[0] for name in names if "stepper" in name] == asked

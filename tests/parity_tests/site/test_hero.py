@@ -8,6 +8,7 @@ from parity_tests.runner.settings import ROOT
 from parity_tests.site import hero
 from parity_tests.site.traps.drawing import RIGHT, WRONG
 from tests._helpers import has_page_release
+from tests.jaxgrad.graph.reading import labels, overlaps, rectangles
 
 
 VERSIONS = re.compile(r"\b(torch|JAX) \d\S*|\bjaxgrad-[0-9a-f]{8}\b")
@@ -86,6 +87,33 @@ def test_the_legend_of_the_start_page_has_one_line():
 
     assert "no backward step" in {text for _, text in words}
     assert len({y for y, _ in words if float(y) < 90}) == 1
+
+
+def test_the_text_of_the_picture_can_be_read_on_a_projector():
+    """The smallest text has at least 14 pixels, and each leaf of torch and a port has a badge."""
+    svg = (hero.FOLDER / "critic.svg").read_text()
+    shown, drawn = (
+        float(re.findall(pattern, svg)[0])
+        for pattern in (r'<svg [^>]*width="([\d.]+)"', r'viewBox="0 0 ([\d.]+)')
+    )
+    smallest = min(map(int, re.findall(r"(?:font|font-size):(\d+)px", svg)))
+
+    assert smallest * shown / drawn > 14 and shown == hero.SHOWN
+    assert svg.count("∇bias") == svg.count("∇weight") == 6
+
+
+def test_the_lines_of_torchs_graph_are_explained_beside_its_title():
+    """Each kind of line in torch's graph has a legend, which lies on no text and on no box."""
+    for name in hero.pictures():
+        svg = (hero.FOLDER / name).read_text()
+        graph = svg[svg.index(">torch ") : svg.index("the wrong port in JAX")]
+        kinds = set(re.findall(r'<path class="(w|rec|cut|bad)" d="M[\d. -]+[HCQL]', graph))
+        texts = [text for text in labels(svg) if text.words in {words for *_, words in hero.LINES}]
+
+        assert kinds == {line for line, *_ in hero.LINES}
+        assert len(texts) == len(hero.LINES) and overlaps(svg) == []
+        boxes = rectangles(svg, "full thin none solid err")
+        assert not any(text.rect.meets(box) for text in texts for box in boxes)
 
 
 def test_a_picture_without_names_counts_the_operations_of_each_port(monkeypatch):

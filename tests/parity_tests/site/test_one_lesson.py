@@ -23,6 +23,7 @@ from parity_tests.site.one_lesson import (
     trained,
 )
 from parity_tests.site.traps.card import IMPORTS
+from parity_tests.site.traps.proof import outcome, printed
 
 
 PLAN = (ROOT / "docs" / "one_lesson.md").read_text(encoding="utf-8")
@@ -102,6 +103,20 @@ def test_the_sentences_on_the_ports_are_true():
     assert of_states[1][1] / of_states[0][1] > 1.5 and "another direction" in text
     assert trained("A")[1].last < trained("A")[0].last
     assert not np.any(trained("D")[1].grads["x"])
+
+
+def test_the_change_that_prove_suggests_for_port_c_is_the_right_port():
+    """The class sees one report: its edit is the line of the card, and names the last line."""
+    card = PORTS["C"].card
+    first = printed(outcome(card).wrong.first)
+    old, new = re.findall(r"^    [-+] (.*)$", first, re.MULTILINE)
+    answers = ANSWERS.read_text(encoding="utf-8")
+
+    assert card.wrong.replace(old, new) == card.right
+    assert f"suggested change in port.py:{len(card.wrong.splitlines())}\n" in first
+    assert "port.py:4 (sub)" in first and "reaches this subtraction agrees" in answers
+    assert "`lax.stop_gradient(target)`" in answers and "`target.detach()`" in answers
+    assert "lax.stop_gradient(target)" in new and "target.detach()" in card.torch
 
 
 def test_port_c_learns_wrong_values_at_a_lower_loss():

@@ -350,6 +350,25 @@ def test_what_a_student_must_not_conclude():
     prove(net, port, params, inputs, optimizer=training, steps=3).check()
 
 
+def test_a_number_as_a_cause_is_not_the_mistake():
+    """The section "If the cause is wrong" has two causes that contradict each other, and a pass."""
+    page = (ROOT / "docs" / "read_a_report.md").read_text()
+    section = page.partition("\n## If the cause is wrong\n")[2].partition("\n## ")[0]
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block, _ in BLOCK.findall(page):
+        exec(block.partition("print(prove(")[0], names)
+
+    assert re.findall(r"^by_\w+ (\w+) ", section, re.MULTILINE) == ["fail", "fail", "pass"]
+    assert re.findall(r"in div is (\d), torch uses (\d)", section) == [("3", "4"), ("4", "3")]
+    (x,) = names["inputs"]
+    assert x.shape == (4, 3) and "a batch of 4" in section and "the 3 columns" in section
+    batch = (x[:2], np.ones((2, 2)))
+    other = prove(names["model"], names["by_four"], names["weights"], batch)
+    assert other.verdict == "fail", "step 3: another batch size refutes the number"
+    # Half a page: what a reader has to read, without the program.
+    assert len(BLOCK.sub("", section).split()) < 260
+
+
 @pytest.mark.parametrize(
     "name", ["tape_or_transform", "prove", "read_a_report", "prove_special", *SLOW]
 )

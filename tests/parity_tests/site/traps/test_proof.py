@@ -2,12 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from parity_tests.site.printed import of_any_torch
 from parity_tests.site.traps import page
 from parity_tests.site.traps.card import IMPORTS
-from parity_tests.site.traps.proof import LAX, outcome, printed
+from parity_tests.site.traps.proof import LAX, files, gradients, outcome, printed
 from parity_tests.site.traps.symptoms import symptom
 from tests._helpers import ALL
 
@@ -39,6 +40,38 @@ def test_an_edit_uses_the_names_of_the_prescribed_imports():
 
     assert "+ return (lax.stop_gradient(x) * x).sum()" in edit
     assert LAX in IMPORTS.splitlines()
+
+
+HARMLESS = {
+    # A batch in which no episode ends.
+    "a terminal state with a next value": lambda inputs: (*inputs[:3], 0 * inputs[3]),
+    # The first step on a batch: the stored log-probabilities are those of the policy.
+    "a PPO ratio that is always 1": lambda inputs: (inputs[0], LOGP[inputs[0]], inputs[2]),
+}
+LOGP = np.log(np.exp([0.5, -1.0, 0.2]) / np.exp([0.5, -1.0, 0.2]).sum()).astype("float32")
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_card_of_reinforcement_learning_says_where_the_mistake_does_not_show(name):
+    """With such inputs the wrong port has torch's loss and gradient; with those of the card not."""
+    (card,) = (card for card in page.CARDS if card.name == name)
+
+    def largest_difference(of):
+        return max(np.abs(torch - wrong).max() for torch, wrong in gradients(of).values())
+
+    with files(card) as of:
+        assert largest_difference(of) > 0.1
+        vars(of.model)["inputs"] = HARMLESS[name](of.model.inputs)
+        assert largest_difference(of) < 1e-6
+
+
+def test_the_symptom_of_a_leaf_that_is_not_used():
+    """If the outputs differ too, the index lists the card among the cards with other outputs."""
+    (card,) = (card for card in page.CARDS if card.name == "the weights of another layer")
+    run = outcome(card)
+
+    assert run.wrong.first is not None and run.wrong.first.surface == "structure"
+    assert symptom(run) == "Nothing raises, and the outputs differ."
 
 
 def _comparable(text: str) -> str:

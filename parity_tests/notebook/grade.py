@@ -1,0 +1,253 @@
+"""Mark the lines and programs that students wrote in the first test: run them and print the points.
+
+    python -m parity_tests.notebook.grade answers.txt
+    python -m parity_tests.notebook.grade --variant-b answers.csv
+
+docs/teachers_large_class.md shows a file of answers. An answer gets its points if the program of
+the test prints what it prints with the line of the key, for the input on the paper and for a second
+one. The command runs what is in the file, so read a file that you have not typed yourself.
+"""
+
+import argparse
+import csv
+import pathlib
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from parity_tests.notebook import assessment_questions as questions
+from parity_tests.notebook.assessment import name, numbered, programs, shown
+from parity_tests.notebook.assessment_questions import BLANK, EXAMS, EXAMS_B, Exam, Question
+from parity_tests.notebook.plain_session import RAISED, printed
+
+
+STUDENT, ANSWER = re.compile(r"^# *(.+?) *$"), re.compile(r"^(\d+): ?(.*)$")
+CHANGED = " => "  # between a line of the program and what the student makes of it
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+# A second input of each question: parts of its program, as patterns, and what replaces them.
+SECOND: Mapping[str, Sequence[tuple[str, str]]] = {
+    questions.relu_at_zero.__name__: [(r"\[0\.0, -?[\d.]+\]", "[0.0, -1.0, 2.0]")],
+    questions.stopped_outside.__name__: [
+        (r"((?:torch\.tensor|= lax\.stop_gradient\(jnp\.array)\()[\d.]+", r"\g<1>5.0")
+    ],
+    questions.bootstrapped_target.__name__: [
+        (r"(w = torch\.tensor\()[\d.]+", r"\g<1>4.0"),
+        (r"(grad\(loss\)\()[\d.]+", r"\g<1>4.0"),
+    ],
+    questions.two_batches.__name__: [
+        (r"(for x in \()[\d.]+, [\d.]+", r"\g<1>4.0, 5.0"),
+        (r"(\(params, )[\d.]+(\), jax\.grad\(loss\)\(params, )[\d.]+", r"\g<1>4.0\g<2>5.0"),
+    ],
+    questions.port_of_a_step.__name__: [
+        (r"(now, after = np\.float32\()\[\[.*?\]\]", r"\g<1>[[2, 1], [1, 4]]")
+    ],
+}
+
+
+class Mark(NamedTuple):
+    """The points of an answer, or why it has to be read."""
+
+    points: int | None
+    reason: str = ""
+
+
+def answers(text: str) -> dict[str, dict[int, str]]:
+    """Return the answers of each student by the number of the question.
+
+    Args:
+        text: A line with `#` and a name begins a student, one with a number and a colon an answer.
+
+    Raises:
+        ValueError: An answer comes before the first name, or a name or a number occurs twice.
+
+    Example:
+        >>> answers("# Ada\\n9: return x\\n16:\\na = 1\\nb = 2\\n")
+        {'Ada': {9: 'return x', 16: 'a = 1\\nb = 2'}}
+    """
+    found: dict[str, dict[int, str]] = {}
+    of: dict[int, str] | None = None
+    number = 0
+    for line in text.splitlines():
+        student, answer = STUDENT.match(line), ANSWER.match(line)
+        if student and not line.startswith("# your"):
+            if student[1] in found:
+                raise ValueError(f"the student {student[1]!r} occurs twice")
+            of = found.setdefault(student[1], {})
+            number = 0
+        elif answer and of is not None:
+            number = int(answer[1])
+            if number in of:
+                raise ValueError(f"question {number} occurs twice below one name")
+            of[number] = answer[2]
+        elif of is not None and number:
+            of[number] += f"\n{line}"
+        elif line.strip():
+            raise ValueError(f"write a line such as `# Ada` before {line!r}")
+    return {
+        student: {n: answer.strip("\n").rstrip() for n, answer in of.items()}
+        for student, of in found.items()
+    }
+
+
+def answers_in_csv(rows: Iterator[Mapping[str, str]]) -> dict[str, dict[int, str]]:
+    """Return the same for the rows of a table with the columns `student`, `9`, `10` and so on."""
+    return {
+        row["student"]: {int(n): text for n, text in row.items() if n.isdigit() and text.strip()}
+        for row in rows
+    }
+
+
+def with_answer(question: Question, answer: str) -> str:
+    """Return the program of the test with the line that a student wrote.
+
+    Args:
+        question: The question.
+        answer: The line, or lines. `OLD => NEW` replaces another line than the one of the key.
+
+    Raises:
+        ValueError: The old line is not in the program exactly once, or is a line of torch.
+    """
+    old, _, new = answer.rpartition(CHANGED)
+    old = old.strip() or question.wrong
+    if old != question.wrong and "torch" in old:
+        raise ValueError("it changes torch's line")
+    program = shown(question)
+    lines = [line for line in program.splitlines() if old.splitlines()[0] in line]
+    if len(lines) != 1 or program.count(old) != 1:
+        raise ValueError(f"the line {old!r} is not in the program once")
+    first = question.wrong.removesuffix(BLANK)
+    word = first.split(" ")[0]
+    new = textwrap.dedent(new).strip("\n")
+    if question.wrong.endswith(BLANK) and "\n" not in first + new and not new.startswith(word):
+        new = first + new
+    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    before, _, after = program.partition(old)
+    return before + textwrap.indent(new, margin).removeprefix(margin) + after
+
+
+def marks(
+    given: Mapping[str, Mapping[int, str]], exams: Sequence[Exam] = EXAMS[:1]
+) -> dict[str, dict[int, Mark]]:
+    """Run the answers and return their marks by student and question."""
+    by_number = runnable(exams)
+    keys = {number: _inputs(question, _right(question)) for number, question in by_number.items()}
+    scripts: dict[str, list[str]] = {}
+    wrong: dict[tuple[str, int], str] = {}
+    for student, of in given.items():
+        for number in by_number:
+            answer = of.get(number, "")
+            try:
+                assert answer.strip(), "no answer"
+                program = with_answer(by_number[number], answer)
+                scripts[f"{student}, {number}"] = _inputs(by_number[number], program)
+            except (AssertionError, ValueError) as error:
+                wrong[student, number] = str(error)
+    programs_ = [program for of in (*keys.values(), *scripts.values()) for program in of]
+    names = {program: f"program_{n}" for n, program in enumerate(dict.fromkeys(programs_))}
+    texts = printed({each: program for program, each in names.items()}, keep_going=True)
+
+    def mark(student: str, number: int) -> Mark:
+        if (student, number) in wrong:
+            reason = wrong[student, number]
+            return Mark(0) if reason == "no answer" else Mark(None, reason)
+        pairs = zip(keys[number], scripts[f"{student}, {number}"], strict=True)
+        for n, (key, program) in enumerate(pairs):
+            right, text = (texts[names[each]] for each in (key, program))
+            if not same(right, text):
+                return Mark(None, f"{_difference(right, text)}{', with a second input' * bool(n)}")
+        return Mark(points(number, exams))
+
+    return {student: {number: mark(student, number) for number in by_number} for student in given}
+
+
+def runnable(exams: Sequence[Exam] = EXAMS[:1]) -> dict[int, Question]:
+    """Return the questions that ask for a line or a program, by their number."""
+    return {number: question for number, _, question in numbered(exams) if question.line}
+
+
+def points(number: int, exams: Sequence[Exam] = EXAMS[:1]) -> int:
+    """Return the points that a right line or program gets, without those for an explanation."""
+    return next(part.line_points for n, part, _ in numbered(exams) if n == number)
+
+
+def same(right: str, text: str) -> bool:
+    """Return whether two outputs have the same words and, up to rounding, the same numbers."""
+    pairs = [[float(n) for n in NUMBER.findall(each)] for each in (right, text)]
+    return NUMBER.sub("#", right) == NUMBER.sub("#", text) and all(
+        abs(a - b) <= 1e-3 * max(1, abs(a)) for a, b in zip(*pairs, strict=True)
+    )
+
+
+def _difference(right: str, text: str) -> str:
+    """Return the first line that differs from that of the key, or the error."""
+    lines = text.splitlines()
+    if lines and lines[-1].startswith(RAISED):
+        return lines[-1]
+    pairs = zip(right.splitlines(), [*lines, *right.splitlines()], strict=False)
+    wanted, printed_ = next(pair for pair in pairs if not same(*pair))
+    return f"prints {printed_!r}, the key {wanted!r}" if lines else "prints nothing"
+
+
+def _right(question: Question) -> str:
+    """Return the program with the line of the key."""
+    part = next(part for _, part, each in numbered(EXAMS + EXAMS_B) if each is question)
+    exam = next(exam for exam in EXAMS + EXAMS_B if part in exam.parts)
+    return programs([exam])[name(question)]
+
+
+def _inputs(question: Question, program: str) -> list[str]:
+    """Return a program with the input on the paper, and with the second input if there is one."""
+    changed = program
+    for pattern, new in SECOND.get(name(question), ()):
+        changed = re.sub(pattern, new, changed)
+    return list(dict.fromkeys([program, changed]))
+
+
+def table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] = EXAMS[:1]) -> str:
+    """Return the marks as a table, and the answers to read below it."""
+    numbers = list(runnable(exams))
+    width = max(map(len, [*found, "points"]))
+    of = [points(number, exams) for number in numbers]
+
+    def row(title: str, cells: Sequence[object]) -> str:
+        return f"{title:<{width}}" + "".join(f"{cell!s:>5}" for cell in cells)
+
+    lines = [row("", [*numbers, "sum"]), row("points", [*of, sum(of)])]
+    read = []
+    for student, marked in found.items():
+        cells = ["?" if mark.points is None else mark.points for mark in marked.values()]
+        total = sum(mark.points or 0 for mark in marked.values())
+        lines.append(row(student, [*cells, total]))
+        read += [
+            f"{student}, question {number}: {mark.reason}"
+            for number, mark in marked.items()
+            if mark.points is None
+        ]
+    return "\n".join([*lines, *(["", "Read:", *read] if read else [])])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the marks of a file of answers."""
+    parser = argparse.ArgumentParser(
+        prog="python -m parity_tests.notebook.grade",
+        description="Run the lines and programs of the first test, and print their points.",
+    )
+    parser.add_argument("file", type=pathlib.Path, help="answers.txt, or a table answers.csv")
+    parser.add_argument("--variant-b", action="store_true", help="the answers are to variant B")
+    options = parser.parse_args(arguments)
+    exams = EXAMS_B if options.variant_b else EXAMS[:1]
+    text = options.file.read_text(encoding="utf-8")
+    try:
+        given = (
+            answers_in_csv(csv.DictReader(text.splitlines(keepends=True)))
+            if options.file.suffix == ".csv"
+            else answers(text)
+        )
+    except ValueError as error:
+        parser.error(f"{options.file}: {error}")
+    print(table(marks(given, exams), exams))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The command that marks lines and programs gives the points of the key, and no others."""
+
+import csv
+import re
+import subprocess
+import sys
+
+import pytest
+
+from parity_tests.notebook import grade
+from parity_tests.notebook.assessment import KEY, KEY_B, name
+from parity_tests.notebook.assessment_questions import BLANK, EXAMS, EXAMS_B, PARTS
+from parity_tests.notebook.grade import Mark, answers, answers_in_csv, marks, runnable, table
+from parity_tests.runner.settings import ROOT
+
+
+PAGE = (ROOT / "docs" / "teachers_large_class.md").read_text(encoding="utf-8")
+FILE, PRINTED = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+VARIANTS = pytest.mark.parametrize("exams", [EXAMS[:1], EXAMS_B], ids=["A", "B"])
+
+
+def test_the_page_shows_a_file_and_what_the_command_prints(tmp_path):
+    """The notes for a large class have the file of two students and their marks."""
+    path = tmp_path / "answers.txt"
+    path.write_text(FILE, encoding="utf-8")
+    command = [sys.executable, "-m", "parity_tests.notebook.grade", str(path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert run.stdout.rstrip() == PRINTED.rstrip()
+    assert "python -m parity_tests.notebook.grade answers.txt" in PAGE
+
+
+@VARIANTS
+def test_the_lines_of_the_key_get_all_points_and_those_of_the_test_none(exams):
+    """The right lines pass with both inputs; the wrong ones, and dots, are to be read."""
+    questions = runnable(exams)
+    given = {
+        "right": {number: question.line for number, question in questions.items()},
+        "wrong": {number: question.wrong for number, question in questions.items()},
+        "absent": {},
+    }
+    found = marks(given, exams)
+
+    assert [mark.points for mark in found["right"].values()] == [3, 3, 5, 5, 3, 3, 8]
+    assert [mark.points for mark in found["wrong"].values()] == [None] * 7
+    assert [mark.points for mark in found["absent"].values()] == [0] * 7
+    assert table(found, exams).splitlines()[2].split()[-1] == "30"
+
+
+def test_every_second_input_changes_what_torch_prints():
+    """The second input is another one in both variants, and the line of the key is right there."""
+    for exams in (EXAMS[:1], EXAMS_B):
+        for question in runnable(exams).values():
+            programs = grade._inputs(question, grade._right(question))
+            assert len(programs) == 1 + (name(question) in grade.SECOND)
+            if len(programs) == 2:
+                first, second = grade.printed(dict(zip("ab", programs, strict=True))).values()
+                of_torch, of_jax = second.splitlines()
+                assert first.splitlines()[0] != of_torch
+                assert grade.same(of_torch.removeprefix("torch"), of_jax.removeprefix("JAX"))
+
+
+OTHER_LINES = [  # right for the input on the paper alone, or right in another way
+    (9, "return jnp.sum(jnp.where(x > 0, x, 0))", 3),
+    (9, "return x[1]", None),
+    (10, "return x * lax.stop_gradient(x)", 3),
+    (10, "return 3.0 * x", None),
+    (10, "stopped = lax.stop_gradient(jnp.array(3.0)) => stopped = jnp.array(1.5)", None),
+    (11, "1 + lax.stop_gradient(0.5 * w * after)", 5),
+    (11, "target = 4.0", None),
+    (12, "{name: first[name] + second[name] for name in first}", 5),
+    (12, 'total = {"b": jnp.array(8.0), "w": jnp.array(20.0)}', None),
+    (14, "tx = optax.adam(0.01)", None),
+    (
+        14,
+        "return torch.optim.AdamW(parameters, lr=0.01, weight_decay=0.1) => "
+        "return torch.optim.Adam(parameters, lr=0.01, weight_decay=0.1)",
+        None,
+    ),
+    (14, "no such line => tx = optax.adamw(0.01, weight_decay=0.1)", None),
+    (15, 'return lax.stop_gradient(h @ p["l2.weight"].T) + p["l2.bias"]', None),
+    (16, "params = {'weight': jnp.array([[0.675, -0.525]]), 'bias': jnp.array([0.425])}", None),
+    (16, "x = (", None),
+]
+
+
+def test_another_line_gets_its_points_only_if_it_is_right_for_other_inputs():
+    """A line that hits the numbers on the paper by chance is to be read, with its reason."""
+    given = {str(n): {number: answer} for n, (number, answer, _) in enumerate(OTHER_LINES)}
+    found = marks(given)
+    result = [found[str(n)][number] for n, (number, *_) in enumerate(OTHER_LINES)]
+
+    assert [mark.points for mark in result] == [points for *_, points in OTHER_LINES]
+    assert all(mark.reason for mark in result if mark.points is None)
+    assert ", with a second input" in result[3].reason
+    assert result[10].reason == "it changes torch's line"
+    assert result[11].reason == "the line 'no such line' is not in the program once"
+    assert result[-1].reason.startswith("raises SyntaxError")
+
+
+def test_the_points_of_a_line_are_those_of_the_marking():
+    """Both keys say how many points are for the line; the rest is for an explanation."""
+    with_line = [part for part in PARTS[:5] if part.line_points]
+    said = (
+        (3, "1 point for the line, 2 for the explanation, 2 for the correct line"),
+        (5, "5 points for any line"),
+        (3, "or for the correct line (14 and 15), 3 for the reason"),
+        (8, "2 points for the value as a function"),
+    )
+
+    assert [part.line_points for part in with_line] == [points for points, _ in said]
+    for path in (KEY, KEY_B):
+        text = path.read_text(encoding="utf-8")
+        assert all(words in text for _, words in said)
+    assert all(q.wrong.endswith(BLANK) for q in with_line[-1].questions)
+
+
+def test_a_table_and_a_text_have_the_same_answers():
+    """A form of a school gives a table; an answer may have several lines in both."""
+    text = "# Ada\n9: return x\n16: a = 1\nb = 2\n\n# Bob\n9:\n"
+    rows = 'student,9,16\nAda,return x,"a = 1\nb = 2"\nBob,,\n'
+    table_ = answers_in_csv(csv.DictReader(rows.splitlines(keepends=True)))
+
+    assert answers(text)["Ada"] == table_["Ada"] == {9: "return x", 16: "a = 1\nb = 2"}
+    assert answers(text)["Bob"] == {9: ""} and table_["Bob"] == {}
+    assert set(marks({"Bob": {9: " "}})["Bob"].values()) == {Mark(0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("9: return x\n", "write a line such as `# Ada` before '9: return x'"),
+        ("# Ada\n# Ada\n", "the student 'Ada' occurs twice"),
+        ("# Ada\n9: a\n9: b\n", "question 9 occurs twice below one name"),
+    ],
+)
+def test_a_file_that_is_not_clear_is_refused(text, message, tmp_path, capsys):
+    """The command names the file and what is wrong, and marks nothing."""
+    path = tmp_path / "answers.txt"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(SystemExit):
+        grade.main([str(path)])
+    assert message in capsys.readouterr().err
