@@ -322,8 +322,8 @@ def without_masks(run: TorchRun, i: int) -> Iterator[Trial]:
         for total in (run.values[k] for k in value.inputs if run.values[k].op == "sum"):
             for masked in (run.values[k] for k in total.inputs if run.values[k].op == "mul"):
                 for k in masked.inputs:
-                    if run.values[k].shape == masked.shape and total.call is not None:
-                        yield _plain_mean(i, value, total, k)
+                    if run.values[k].shape == masked.shape:
+                        yield from _plain_mean(i, value, total, masked, (k, run.values[k]))
     if value.op == "softmax":
         for hidden in (run.values[k] for k in value.inputs if run.values[k].op in _HIDES):
             for k in hidden.inputs:
@@ -331,19 +331,36 @@ def without_masks(run: TorchRun, i: int) -> Iterator[Trial]:
                     yield _masked_weights(i, value, k)
 
 
-def _plain_mean(i: int, value: Value, total: Value, read: int) -> Trial:
-    assert total.call is not None
+def _plain_mean(
+    i: int, value: Value, total: Value, masked: Value, read: tuple[int, Value]
+) -> Iterator[Trial]:
+    """Yield the trial in which the mask of a mean is one everywhere, in the sum and in the count.
+
+    Args:
+        i: The index of the mean.
+        value: The mean.
+        total: The sum that it divides.
+        masked: The terms, multiplied by the mask.
+        read: The terms without the mask, and their index.
+    """
+    if value.call is None or total.call is None or masked.call is None:
+        return
+    number, terms = read
+    masks = [x for x in masked.call[1] if isinstance(x, Tensor) and not is_value(x, terms)]
+    counts = [x for x in value.call[1] if isinstance(x, Tensor) and not is_value(x, total)]
+    if len(masks) != 1 or len(counts) != 1 or not counts[0].numel():
+        return
+    count = masks[0].numel() / counts[0].numel()
     sum_, (_, *args), kwargs = total.call
 
     def mean(func: Any, own: Any, _: Any, x: Tensor) -> Any:
-        out = sum_(x, *args, **kwargs)
-        return (out * (out.numel() / x.numel())).expand_as(func(*own))
+        return (sum_(x, *args, **kwargs) / count).expand_as(func(*own))
 
     text = Told(
         "the mean is over all elements, torch's is over those that a mask keeps",
         "the mean is over the elements that a mask keeps, JAX's is over all",
     )
-    return Trial(i, text, (Change(value.call_number, mean, (read,)),), whole=True)
+    yield Trial(i, text, (Change(value.call_number, mean, (number,)),), whole=True)
 
 
 def _masked_weights(i: int, value: Value, read: int) -> Trial:

@@ -33,6 +33,11 @@ from jaxgrad.parity.prove.wording import (
 Edit = Callable[[Any], Any]  # from an optimizer to the optimizer that takes its place
 Clip = Callable[..., Any]  # in place of torch.nn.utils.clip_grad_norm_
 
+_ADDED = "the weight decay is added to the gradient"
+_APART = "the weight decay is decoupled"
+_DECOUPLED = Told(f"{_APART}, torch adds it to the gradient", f"{_ADDED}, JAX decouples it")
+_COUPLED = Told(f"{_ADDED}, torch decouples it", f"{_APART}, JAX adds it to the gradient")
+
 
 class Variant(NamedTuple):
     """A training step with one setting changed, and the sentence that says which."""
@@ -278,10 +283,10 @@ def _decayed_clips(training: Training) -> Iterator[Variant]:
 
 
 def late_decays(training: Training) -> Iterator[Variant]:
-    """Yield the variant in which the weight decay is added to the update of the optimizer.
+    """Yield the variants in which the weight decay is added after the optimizer's own step.
 
     `optax.add_decayed_weights` after the optimizer does so: the weights grow, and by an amount that
-    the learning rate does not scale.
+    the learning rate does not scale. Between the momentum and the learning rate, it is decoupled.
     """
     yield Variant(
         Told(
@@ -291,10 +296,23 @@ def late_decays(training: Training) -> Iterator[Variant]:
         ),
         edited(training, _decay_after_step),
     )
+    yield Variant(_DECOUPLED, edited(training, _decay_apart))
 
 
-def _decay_after_step(optimizer: Any) -> Any:
-    """Let an optimizer step without its weight decay, and add the decay to the new weights."""
+def _decay_apart(optimizer: Any) -> Any:
+    """Let an optimizer step without its weight decay, and subtract the decay from the weights."""
+    if any("decoupled_weight_decay" in group for group in optimizer.param_groups):
+        raise ValueError("the optimizer has a setting for it")
+    return _decay_after_step(optimizer, lambda group: -group["lr"])
+
+
+def _decay_after_step(optimizer: Any, scale: Callable[[Any], float] = lambda _: 1.0) -> Any:
+    """Let an optimizer step without its weight decay, and add the decay to the new weights.
+
+    Args:
+        optimizer: The optimizer, which is changed.
+        scale: Function from a parameter group to the factor of what is added.
+    """
     groups = optimizer.param_groups
     if not any(group.get("weight_decay") for group in groups):
         raise ValueError("no weight decays")
@@ -302,7 +320,8 @@ def _decay_after_step(optimizer: Any) -> Any:
 
     def decayed_last(_: Any) -> None:
         decays = [group["weight_decay"] for group in groups]
-        pairs = [(p, d) for g, d in zip(groups, decays, strict=True) for p in g["params"]]
+        factors = [decay * scale(group) for group, decay in zip(groups, decays, strict=True)]
+        pairs = [(p, d) for g, d in zip(groups, factors, strict=True) for p in g["params"]]
         added = [(p, p.detach() * d) for p, d in pairs if d]
         for group in groups:
             group["weight_decay"] = 0.0
@@ -412,12 +431,7 @@ def _settings(training: Training) -> Iterator[Variant]:
         yield changed(Setting("beta1", f"{b1:g}"), betas=lambda b, b1=b1: (b1, b[1]))
     for momentum in (0.9, 0.99):
         yield changed(Setting("the momentum", f"{momentum:g}"), momentum=momentum)
-    decay = "the weight decay is"
-    added, apart = f"{decay} added to the gradient", f"{decay} decoupled"
-    for decoupled, text in (
-        (True, Told(f"{apart}, torch adds it to the gradient", f"{added}, JAX decouples it")),
-        (False, Told(f"{added}, torch decouples it", f"{apart}, JAX adds it to the gradient")),
-    ):
+    for decoupled, text in ((True, _DECOUPLED), (False, _COUPLED)):
         yield changed(text, decoupled_weight_decay=functools.partial(_changed_to, decoupled))
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
         edit = formulas.adam_with_root(root)

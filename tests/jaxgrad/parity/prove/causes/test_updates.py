@@ -127,6 +127,13 @@ CASES = {
         optax.adamw(1e-3, weight_decay=1e-2),
         "the weight decay is decoupled, torch adds it to the gradient",
     ),
+    "decay after the momentum": (
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=1e-2),
+        optax.chain(
+            optax.trace(0.9), optax.add_decayed_weights(1e-2), optax.scale_by_learning_rate(0.1)
+        ),
+        "the weight decay is decoupled, torch adds it to the gradient",
+    ),
     "decoupled in torch": (
         adamw,
         optax.chain(optax.add_decayed_weights(1e-2), optax.adam(1e-3)),
