@@ -1111,7 +1111,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         spot = search.evidence.alignments[search.draw].spot(trial.changed)
     if key is None:
         value = value if spot is None else trial.changed
-        key = search.result_of(trial, changes) if complete and not trial.shapes else None
+        key = search.result_of(trial, changes) if trial.general == INDEX else None
         key = spot.key if key is None and spot is not None else key
     evidence, differences = search.evidence, [tested.trial.difference for tested in found]
     texts = [x.says(evidence.reference) for x in differences]

@@ -357,8 +357,8 @@ def _plain_mean(
         return (sum_(x, *args, **kwargs) / count).expand_as(func(*own))
 
     text = Told(
-        "the mean is over all elements, torch's is over those that a mask keeps",
-        "the mean is over the elements that a mask keeps, JAX's is over all",
+        "the mask is ignored: the mean is over all elements, torch's is over those that it keeps",
+        "the mean is over the elements that a mask keeps, JAX ignores the mask",
     )
     yield Trial(i, text, (Change(value.call_number, mean, (number,)),), whole=True)
 

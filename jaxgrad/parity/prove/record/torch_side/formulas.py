@@ -46,11 +46,24 @@ def rmsprop(alpha: float | None, *, inside: bool, initial: float) -> Callable[[A
             state["momentum_buffer"] = move
         return move
 
-    return lambda optimizer: Formula(_groups(optimizer, optim.RMSprop), rule)
+    return lambda optimizer: _replaced(optimizer, optim.RMSprop, rule)
 
 
-def adam_with_root(eps_root: float, eps: float | None = None) -> Callable[[Any], Any]:
-    """Return an edit of torch's Adam: `eps_root` inside the square root, as in optax."""
+def adam(
+    eps_root: float = 0.0,
+    eps: float | None = None,
+    *,
+    corrected: bool = True,
+    nesterov: bool = False,
+) -> Callable[[Any], Any]:
+    """Return an edit of torch's Adam: other forms of it, as optax has them.
+
+    Args:
+        eps_root: The number added inside the square root.
+        eps: Another number outside of it.
+        corrected: Whether the bias of the moments is corrected.
+        nesterov: Whether the first moment looks ahead.
+    """
 
     def rule(group: dict[str, Any], state: dict[str, Any], p: Tensor, g: Tensor) -> Tensor:
         (b1, b2), decay = group["betas"], group["weight_decay"]
@@ -60,12 +73,16 @@ def adam_with_root(eps_root: float, eps: float | None = None) -> Callable[[Any],
         zeros = torch.zeros_like(p)
         state["exp_avg"] = state.get("exp_avg", zeros) * b1 + (1 - b1) * g
         state["exp_avg_sq"] = state.get("exp_avg_sq", zeros) * b2 + (1 - b2) * g * g
-        second = state["exp_avg_sq"] / (1 - b2**count)
-        root = (second + eps_root).sqrt() + (group["eps"] if eps is None else eps)
-        move = state["exp_avg"] / (1 - b1**count) / root
+        first, second = state["exp_avg"], state["exp_avg_sq"]
+        if nesterov:
+            first = b1 * first / (1 - b1 ** (count + 1)) + (1 - b1) * g / (1 - b1**count)
+        elif corrected:
+            first = first / (1 - b1**count)
+        second = second / (1 - b2**count) if corrected else second
+        move = first / ((second + eps_root).sqrt() + (group["eps"] if eps is None else eps))
         return move + decay * p if decoupled else move
 
-    return lambda optimizer: Formula(_groups(optimizer, optim.Adam), rule)
+    return lambda optimizer: _replaced(optimizer, optim.Adam, rule)
 
 
 def adagrad(initial: float, eps: float | None) -> Callable[[Any], Any]:
@@ -77,11 +94,20 @@ def adagrad(initial: float, eps: float | None) -> Callable[[Any], Any]:
         move = g / (state["sum"] + (group["eps"] if eps is None else eps)).sqrt()
         return torch.where(state["sum"] > 0, move, 0.0)
 
-    return lambda optimizer: Formula(_groups(optimizer, optim.Adagrad), rule)
+    return lambda optimizer: _replaced(optimizer, optim.Adagrad, rule)
 
 
-def _groups(optimizer: Any, kind: type) -> list[dict[str, Any]]:
-    """Return the groups of an optimizer of this class, which the edit is about."""
+def _replaced(optimizer: Any, kind: type, rule: UpdateRule) -> Formula:
+    """Return a formula with the groups and the hooks of an optimizer of this class.
+
+    A hook may clip the gradients, or step a scheduler that changes the groups.
+    """
     if not isinstance(optimizer, kind):
         raise TypeError(f"{type(optimizer).__name__} is not {kind.__name__}")
-    return optimizer.param_groups
+    formula = Formula(optimizer.param_groups, rule)
+    own: Any = optimizer
+    for hook in own._optimizer_step_pre_hooks.values():
+        formula.register_step_pre_hook(hook)
+    for hook in own._optimizer_step_post_hooks.values():
+        formula.register_step_post_hook(hook)
+    return formula

@@ -247,14 +247,12 @@ def _clips(training: Training) -> Iterator[Variant]:
             remember,
             of_update=True,
         )
-    yield Variant(
-        Told(
-            "each weight's gradient is clipped by its own norm, torch uses the norm of all",
-            "the gradients are clipped by the norm of all, JAX clips each by its own norm",
-        ),
-        training,
-        lambda parameters, max_norm, **_: [clip_as_optax([p], max_norm) for p in parameters],
+    each = Told(
+        "each weight's gradient is clipped by its own norm, torch uses the norm of all",
+        "the gradients are clipped by the norm of all, JAX clips each by its own norm",
     )
+    for clip in (clip_as_optax, nn.utils.clip_grad_norm_):
+        yield Variant(each, training, functools.partial(_clip_each, clip))
     yield Variant(
         Told(
             "the gradients are clipped by value, torch clips them by norm",
@@ -263,6 +261,12 @@ def _clips(training: Training) -> Iterator[Variant]:
         training,
         lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
     )
+
+
+def _clip_each(clip: Clip, parameters: Any, max_norm: float, **_: Any) -> None:
+    """Clip the gradient of each parameter by its own norm."""
+    for p in [parameters] if isinstance(parameters, Tensor) else parameters:
+        clip([p], max_norm)
 
 
 def _decayed_clips(training: Training) -> Iterator[Variant]:
@@ -433,11 +437,15 @@ def _settings(training: Training) -> Iterator[Variant]:
         yield changed(Setting("the momentum", f"{momentum:g}"), momentum=momentum)
     for decoupled, text in ((True, _DECOUPLED), (False, _COUPLED)):
         yield changed(text, decoupled_weight_decay=functools.partial(_changed_to, decoupled))
+    uncorrected = Missing("Adam's bias correction")
+    yield Variant(uncorrected, edited(training, formulas.adam(corrected=False)))
+    nadam = Setting("nesterov", "True (NAdam)", "plain Adam")
+    yield Variant(nadam, edited(training, formulas.adam(nesterov=True)))
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
-        edit = formulas.adam_with_root(root)
+        edit = formulas.adam(root)
         text = Told(f"eps_root is {root:g}, torch has none", f"JAX has the eps_root {root:g}")
         yield Variant(text, edited(training, edit))
-        edit = formulas.adam_with_root(root, 0.0)
+        edit = formulas.adam(root, 0.0)
         yield Variant(
             InJax(f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root"),
             edited(training, edit),

@@ -893,7 +893,7 @@ def masked(p: Any, x: Any, lengths: Any, before: bool = True, kept: bool = True)
     [
         ({}, ""),
         ({"before": False}, "the mask is applied after the softmax, torch applies it before"),
-        ({"kept": False}, "the mean is over all elements, torch's is over those that a mask keeps"),
+        ({"kept": False}, "the mask is ignored: the mean is over all elements, torch's is over"),
     ],
 )
 def test_a_mask_that_is_ignored_or_applied_late_is_named(mistake: Any, cause: str):

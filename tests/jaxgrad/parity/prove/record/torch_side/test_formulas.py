@@ -76,7 +76,7 @@ def test_rmsprop_with_momentum_and_decay_is_torchs():
 def test_adam_with_a_root_is_optaxs(eps):
     """`eps_root` is inside the square root, eps outside."""
     check(
-        formulas.adam_with_root(1e-3, eps),
+        formulas.adam(1e-3, eps),
         lambda p: torch.optim.Adam(p, RATE, (0.8, 0.95), eps=1e-3),
         optax.adam(RATE, 0.8, 0.95, 1e-3 if eps is None else eps, 1e-3),
     )
@@ -89,7 +89,7 @@ def test_adam_without_a_root_is_torchs(kind):
     def build(parameters: Any) -> Any:
         return kind(parameters, RATE, weight_decay=0.1)
 
-    own = torch_path(formulas.adam_with_root(0.0), build)
+    own = torch_path(formulas.adam(0.0), build)
     np.testing.assert_allclose(own, torch_path(lambda x: x, build), rtol=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_adagrad_with_decay_adds_it_to_the_gradient():
     ("edit", "name"),
     [
         (formulas.rmsprop(None, inside=True, initial=0.0), "RMSprop"),
-        (formulas.adam_with_root(0.0), "Adam"),
+        (formulas.adam(0.0), "Adam"),
         (formulas.adagrad(0.0, None), "Adagrad"),
     ],
 )
