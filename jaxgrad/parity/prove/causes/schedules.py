@@ -319,7 +319,7 @@ def agreeing(
         if not evidence.may_search(variant.difference.says(evidence.reference)):
             return found, False
         with (
-            clipping_by(variant.clip),
+            clipping_by(variant),
             warnings.catch_warnings(),
             contextlib.suppress(Exception),
         ):
@@ -560,7 +560,7 @@ def _replayed_with(
     """Replay steps with a variant; one that cannot be replayed differs in no step."""
     from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
 
-    with clipping_by(variant.clip), warnings.catch_warnings(), contextlib.suppress(Exception):
+    with clipping_by(variant), warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
         return replay(evidence, variant.training, total, factors=factors, port_steps=port_steps)
     return None
@@ -712,7 +712,7 @@ def trains_alike(
         return False
     weights, given = [], gradients(evidence)
     for variant in (one, other):
-        with clipping_by(variant.clip), warnings.catch_warnings():
+        with clipping_by(variant), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scaled = _scaled(given, _factors(steps, _SIZES))
             taken = evidence.torch_side.replay(variant.training, evidence.draws[0], scaled)

@@ -121,7 +121,7 @@ class Search:
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
-            found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
+            found, _ = self._accepted(variant.training, variant, first.paths, first.step)
             if variant.scales:  # which holds in all compared steps only with torch's own schedule
                 found = [x for x in found if not (x.schedule or x.scales)]
             texts = self._texts(found)
@@ -163,13 +163,13 @@ class Search:
         return [x.says(self.evidence.reference) for x in different]
 
     def _accepted(
-        self, training: Training, clip: Any, paths: Trajectories, step: int
+        self, training: Training, earlier: Variant | None, paths: Trajectories, step: int
     ) -> tuple[list[Variant], list[Partial]]:
         """Return the changes that explain all steps, and those that explain the first ones alone.
 
         Args:
             training: A training step.
-            clip: The function that clips its gradients, in place of torch's.
+            earlier: The change that explains the steps before, which clips in its way.
             paths: The weights that it gives, and JAX's.
             step: The first step that differs, until which each change is tried first.
         """
@@ -183,9 +183,11 @@ class Search:
             if not self.evidence.may_search(text):
                 self.every = False
                 break
-            if clip is not None and tried.clip is not None:
-                continue
-            variant = tried._replace(clip=tried.clip or clip)
+            variant = tried
+            if earlier is not None and earlier.clip is not None:
+                if tried.clip is not None:
+                    continue
+                variant = tried._replace(clip=earlier.clip, of_values=earlier.of_values)
             given = step == 1 and self._knows_gradients(training)
             changed = self._rerun(variant, paths, step, given=given)
             accepts = may_confirm if step < self.last else confirms
@@ -223,9 +225,10 @@ class Search:
 
     @functools.cached_property
     def _first(self) -> Sequence[Differentiated]:
-        """The gradients of the first step, which no change of the step alters."""
+        """The gradients of the first step's micro-batches, which no change of the step alters."""
         side, draws = self.evidence.torch_side, self.evidence.draws
-        return [side.differentiated(draw) for draw in draws]
+        used = draws[: self.training.accumulate]
+        return [side.differentiated(dataclasses.replace(x, state=draws[0].state)) for x in used]
 
     def _variants(self, training: Training, paths: Trajectories) -> Iterator[Variant]:
         from jaxgrad.parity.prove.record.torch_side import loop, port_numbers, variants
@@ -245,6 +248,7 @@ class Search:
         for variant in clipping.in_order(evidence, self.training, numbers, tried):
             yield variant._replace(difference=_with_torchs(variant.difference, settings))
         yield from port_numbers.clips(training, numbers)
+        yield from port_numbers.value_clips(training, numbers)
         yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
 
 
@@ -394,7 +398,7 @@ def _rerun(
     from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
 
     try:
-        with clipping_by(variant.clip), warnings.catch_warnings():
+        with clipping_by(variant), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return evidence.torch_side.steps(
                 variant.training, evidence.draws, steps, reruns=0, kept=kept, first=first

@@ -146,8 +146,11 @@ class Loop:
         params = self._tree(self.params)
         try:
             jaxpr = jax.make_jaxpr(self.update)(params, self.state, params)
-        except Exception:  # numbers are only candidates for a cause
-            return []
+        except Exception:  # an accumulator in float32 does not take a state in float64
+            try:
+                jaxpr = jax.make_jaxpr(self._lifted)(params, self.state, params)
+            except Exception:  # numbers are only candidates for a cause
+                return []
         numbers = [abs(x) for x in literals(jaxpr)]
         exact = [[x] if float(np.float32(x)) != x else [] for x in numbers]
         pairs = zip(numbers, exact, strict=True)

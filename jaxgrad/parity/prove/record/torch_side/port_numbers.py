@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch import nn
 
 from jaxgrad.parity.prove.record.torch_side import loop, schedulers
 from jaxgrad.parity.prove.record.torch_side.variants import (
+    Clip,
     Variant,
     clip_as_optax,
     with_schedule,
@@ -28,8 +30,34 @@ def clips(training: Training, numbers: Sequence[float]) -> Iterator[Variant]:
     for number in numbers:
         if number > 0 and number != own:
             text = _norm(number, own)
-            yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip_as_optax(ps, n))
-            yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip(ps, n))
+            for by_norm in (clip_as_optax, clip):
+                yield Variant(text, training, functools.partial(_clip_to, by_norm, number))
+
+
+def value_clips(training: Training, numbers: Sequence[float]) -> Iterator[Variant]:
+    """Yield clipping by value where torch clips by norm, and the reverse.
+
+    Norms of the port that are no maximum in torch are tried where torch clips by value.
+    """
+    clip = nn.utils.clip_grad_value_
+    for number in (x for x in numbers if x > 0):
+        text = Told(
+            f"the gradients are clipped by value to {number:g}, torch clips them by norm",
+            f"the gradients are clipped by norm, JAX clips them by value to {number:g}",
+        )
+        yield Variant(text, training, functools.partial(_clip_to, clip, number))
+        text = Told(
+            f"the gradients are clipped by norm to {number:g}, torch clips them by value",
+            f"the gradients are clipped by value, JAX clips them by norm to {number:g}",
+        )
+        for by_norm in (nn.utils.clip_grad_norm_, clip_as_optax):
+            changed = functools.partial(_clip_to, by_norm, number)
+            yield Variant(text, training, changed, of_values=True)
+
+
+def _clip_to(clip: Clip, number: float, parameters: Any, *_: Any, **__: Any) -> Any:
+    """Clip to another number than the one that is given."""
+    return clip(parameters, number)
 
 
 def _norm(jax: float, torch: float | None) -> Difference:

@@ -31,7 +31,7 @@ from jaxgrad.parity.prove.wording import (
 
 
 Edit = Callable[[Any], Any]  # from an optimizer to the optimizer that takes its place
-Clip = Callable[..., Any]  # in place of torch.nn.utils.clip_grad_norm_
+Clip = Callable[..., Any]  # in place of torch's clip_grad_norm_ or clip_grad_value_
 
 _ADDED = "the weight decay is added to the gradient"
 _APART = "the weight decay is decoupled"
@@ -49,6 +49,7 @@ class Variant(NamedTuple):
     given: bool = False  # whether it is the port's own schedule, of which others are descriptions
     scales: bool = False  # whether it multiplies the rates of a schedule in all compared steps
     of_update: bool = False  # whether it clips the update instead of the gradients
+    of_values: bool = False  # whether `clip` takes the place of clip_grad_value_
 
     @property
     def text(self) -> str:
@@ -73,17 +74,18 @@ def clips(training: Training) -> Iterator[Variant]:
 
 
 @contextlib.contextmanager
-def clipping_by(clip: Clip | None) -> Iterator[None]:
-    """Replace torch's `clip_grad_norm_`, which a hook of the user's optimizer may call."""
-    before = nn.utils.clip_grad_norm_
+def clipping_by(variant: Variant) -> Iterator[None]:
+    """Replace torch's function that clips, which a hook of the user's optimizer may call."""
+    name = "clip_grad_value_" if variant.of_values else "clip_grad_norm_"
+    before = getattr(nn.utils, name)
     places: list[Any] = [nn.utils, nn.utils.clip_grad]
     try:
         for place in places:
-            place.clip_grad_norm_ = clip or before
+            setattr(place, name, variant.clip or before)
         yield
     finally:
         for place in places:
-            place.clip_grad_norm_ = before
+            setattr(place, name, before)
 
 
 def edited(training: Training, edit: Edit) -> Training:

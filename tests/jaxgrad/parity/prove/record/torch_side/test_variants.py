@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.record.torch_side import variants
 from jaxgrad.parity.prove.record.torch_side.loop import Loop
 from jaxgrad.parity.prove.record.torch_side.variants import Variant, clipping_by
 from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE
 
 
 G = np.array([3.0, 4.0]), np.array([12.0])  # norms 5 and 12, together 13
@@ -35,7 +36,7 @@ def stepped(variant: Variant, steps: int = 1) -> list[float]:
             x.grad = torch.tensor(g)
         return 0.0
 
-    with clipping_by(variant.clip):
+    with clipping_by(variant):
         loop = Loop(variant.training, weights)
         for _ in range(steps):
             loop.step(backward)
@@ -50,15 +51,26 @@ CLIPPED = Training(sgd, clip=1.0)
 FLAT = np.concatenate(G)
 
 
-def test_clipping_is_replaced_and_put_back():
+@pytest.mark.parametrize("name", ["clip_grad_norm_", "clip_grad_value_"])
+def test_clipping_is_replaced_and_put_back(name):
     """torch's function comes back even if the step raises."""
-    own = nn.utils.clip_grad_norm_
-    with pytest.raises(ZeroDivisionError), clipping_by(lambda *_: None):  # noqa: PT012  # a check inside
-        assert nn.utils.clip_grad_norm_ is nn.utils.clip_grad.clip_grad_norm_ is not own
+    own = getattr(nn.utils, name)
+    training = Training(torch=torch.optim.SGD)
+    plain = Variant(NO_DIFFERENCE, training, of_values=name == "clip_grad_value_")
+
+    def used() -> Any:
+        assert getattr(nn.utils, name) is getattr(nn.utils.clip_grad, name)
+        return getattr(nn.utils, name)
+
+    def step() -> None:
+        assert used() is not own
         raise ZeroDivisionError
-    assert nn.utils.clip_grad_norm_ is nn.utils.clip_grad.clip_grad_norm_ is own
-    with clipping_by(None):
-        assert nn.utils.clip_grad_norm_ is own
+
+    with pytest.raises(ZeroDivisionError), clipping_by(plain._replace(clip=lambda *_: None)):
+        step()
+    assert used() is own
+    with clipping_by(plain):
+        assert used() is own
 
 
 @pytest.mark.parametrize(
