@@ -72,6 +72,25 @@ def is_itself(statement: ast.stmt) -> bool:
     return False
 
 
+def negated(test: ast.expr) -> ast.expr:
+    """Return `a != b` for `a == b`, likewise for `in` and `is`, and `not test` for another test.
+
+    `a < b` and `a >= b` are both false for NaN, so that an ordering gets its `not` too.
+    """
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return operand
+        case ast.Compare(left, [op], [right]) if type(op) in _NEGATED:
+            return ast.Compare(left, [_NEGATED[type(op)]()], [right])
+    return ast.UnaryOp(ast.Not(), test)
+
+
+_NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+
+
 def dotted_name(code: ast.AST | None) -> str:
     """Return `jnp.split` for the attribute of a name, and "" for an expression that is none."""
     names: list[str] = []

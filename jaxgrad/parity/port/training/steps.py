@@ -88,7 +88,9 @@ def _paths(names: Iterable[str]) -> list[str]:
 def test_of(trained: Sequence[str], others: Sequence[str]) -> str:
     """Return the shorter expression in `name` that is true for the trained paths only."""
     test, positive = selection(others, trained), selection(trained, others)
-    return positive if len(positive) <= len(test) else f"not ({test})"
+    if len(positive) <= len(test):
+        return positive
+    return syntax.text(syntax.negated(ast.parse(test, mode="eval").body))
 
 
 def optimizer_section(
