@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import RESERVED
@@ -248,8 +249,7 @@ def _function(
             return other
     name = syntax.unique("by_hand", {w.name for w in run.written} | RESERVED)
     code = "; ".join(map(syntax.text, nodes))
-    last = f"-{scope.place(nodes[-1]).line} do" if len(nodes) > 1 else " does"
-    doc = f"Write by hand what {_short(scope.place(nodes[0]))}{last}: `{code}`."
+    doc = f"Write by hand what {_lines(nodes, scope)}: `{code}`."
     if results:
         doc += f" It returns {_typed(results)}"
         doc += " for the example inputs; the size depends on values." if RESULT in sized else "."
@@ -275,6 +275,15 @@ def note_of(holes: Sequence[Hole]) -> list[str]:
 
 def _short(place: Place) -> str:
     return str(Place(place.file, place.line))
+
+
+def _lines(nodes: Sequence[ast.stmt], scope: Scope) -> str:
+    """Return `line 3 of model.py does`, or `lines 3 to 7 of model.py do`."""
+    first, last = scope.place(nodes[0]), scope.place(nodes[-1]).line
+    file = short_name(first.file)
+    if len(nodes) == 1:
+        return f"line {first.line} of {file} does"
+    return f"lines {first.line} to {last} of {file} do"
 
 
 def _typed(values: dict[str, Any]) -> str:
