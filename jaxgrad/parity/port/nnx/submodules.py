@@ -129,11 +129,11 @@ def _rule(names: set[str]) -> Rule:
     def rule(left: Any, right: Any) -> Unified | None:
         if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
             return _blocks(left, right)
-        calls = [_argument(x, names) for x in (left, right)]
-        if calls[0] is not None and calls[1] is None:
-            return _called(left.func, rule(calls[0], right))
-        if calls[1] is not None and calls[0] is None:
-            return _called(right.func, rule(left, calls[1]))
+        inside = [_argument(x, names) for x in (left, right)]
+        if inside[0] is not None and inside[1] is None:
+            return _called(left, rule(inside[0], right))
+        if inside[1] is not None and inside[0] is None:
+            return _called(right, rule(left, inside[1]))
         is_leaf = isinstance(left, ast.arguments)
         is_leaf |= any(numbers.is_literal(x) or numbers.is_flag(x) for x in (left, right))
         return literals(left, right) if is_leaf else unify(left, right, rule)
@@ -151,11 +151,12 @@ def _rule(names: set[str]) -> Rule:
     return rule
 
 
-def _called(function: ast.expr, argument: Unified | None) -> Unified | None:
+def _called(call: Any, argument: Unified | None) -> Unified | None:
+    """Return the call of a submodule on another argument."""
     if argument is None:
         return None
-    call = ast.Call(copy.deepcopy(function), [argument.template], [])
-    return Unified(call, argument.holes)
+    new = ast.Call(copy.deepcopy(call.func), [argument.template], [])
+    return Unified(new, argument.holes)
 
 
 def _argument(code: Any, names: set[str]) -> ast.expr | None:

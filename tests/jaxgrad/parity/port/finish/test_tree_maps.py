@@ -213,7 +213,7 @@ class Chained(State):
 
     @torch.no_grad()
     def update(self):
-        weight = self.target[0].weight
+        weight: Any = self.target[0].weight
         for name, k in self.target.named_parameters():
             if name.endswith("weight"):
                 k.mul_(self.momentum)
@@ -241,7 +241,8 @@ class Left(State):
                 new = q * 0.5
             k.copy_(new)
             total = new.sum()
-        self.target[0].weight.add_(total)
+        first: Any = self.target[0].weight
+        first.add_(total)
 
 
 def test_a_loop_whose_last_value_is_read_after_it_keeps_its_order():
