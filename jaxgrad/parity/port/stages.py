@@ -8,6 +8,11 @@ from collections.abc import Callable
 
 
 PROVED = {"train": "train mode", "eval": "eval mode", "step": "the training step"}
+WHOLE = {
+    "write": "writing the port",
+    "save": "writing the files",
+    "step": "comparing the training step with the proved one",
+}
 # The stage that a step of a proof begins; the steps between belong to the stage before them.
 BEGINS = {"torch": "forward", "jax backward": "gradients", "other inputs": "other inputs"}
 BEGINS_OF_STEP = {"torch": "gradients", "updates": "updates"}
@@ -37,8 +42,8 @@ def stage_of(step: str) -> str:
     >>> stage_of("train: jax backward")
     'proving train mode: gradients'
     """
-    if step in ("write", "save"):
-        return {"write": "writing the port", "save": "writing the files"}[step]
+    if step in WHOLE:
+        return WHOLE[step]
     label, _, inner = step.partition(": ")
     begins = BEGINS_OF_STEP if label == "step" else BEGINS
     if label not in PROVED or inner not in begins:

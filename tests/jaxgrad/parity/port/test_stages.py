@@ -39,6 +39,10 @@ def test_a_stage_that_begins_again_has_a_line_again(capsys):
     assert capsys.readouterr().err.count("writing the port") == 2
 
 
+def test_verify_compares_a_training_step_in_one_stage():
+    assert stages.stage_of("step") == "comparing the training step with the proved one"
+
+
 @pytest.mark.parametrize("step", ["train: align", "step: precision", "torch", "other: torch"])
 def test_a_step_inside_of_a_stage_has_no_line(step):
     assert stages.stage_of(step) == ""
