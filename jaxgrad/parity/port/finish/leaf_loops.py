@@ -158,12 +158,6 @@ def without_gradient(module: nn.Module) -> set[str]:
     return {path for path, x in named if not (x.is_floating_point() or x.is_complex())}
 
 
-def names_of(function: ast.FunctionDef) -> set[str]:
-    """Return the names that a function uses."""
-    names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    return names | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
-
-
 def rewrite_leaf_loops(
     function: ast.FunctionDef, write: Callable[[LeafLoop], list[ast.stmt] | None], exact: Set[str]
 ) -> None:
@@ -351,7 +345,7 @@ def _is_iteration(body: Sequence[ast.stmt]) -> bool:
 
 def _lookups(function: ast.FunctionDef, before: Sequence[ast.stmt]) -> dict[str, ast.expr]:
     """Return the containers of tensors of the params that statements before a loop name."""
-    stores = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_store(n)]
+    stores = syntax.stored_names(function)
     found: dict[str, ast.expr] = {}
     for n, statement in enumerate(before):
         match statement:

@@ -24,7 +24,6 @@ from typing import Any
 from jaxgrad.parity.port.finish.leaf_loops import (
     LeafLoop,
     Path,
-    names_of,
     rewrite_leaf_loops,
     without_gradient,
 )
@@ -119,7 +118,7 @@ class _Maps:
         if not loop.read:
             return None
         given = [copy.deepcopy(loop.trees[n]) for n in loop.read]
-        before, new = loop.mapped(given, syntax.unique("updated", names_of(written.node)))
+        before, new = loop.mapped(given, syntax.unique("updated", syntax.all_names(written.node)))
         if isinstance(new, ast.Subscript) and _changes_below(written.node, loop):
             return None  # both trees would be one dict
         if loop.is_stopped and isinstance(new, ast.Call):
@@ -129,7 +128,7 @@ class _Maps:
 
     def _split(self, written: Written, loop: LeafLoop, test: str) -> list[ast.stmt] | None:
         """Return the statements in the place of a loop over some of the leaves of its trees."""
-        taken = names_of(written.node) | set(loop.labels)
+        taken = syntax.all_names(written.node) | set(loop.labels)
         rest = syntax.unique("rest", taken)
         split: list[ast.stmt] = []
         for n, (tree, label) in enumerate(zip(loop.trees, loop.labels, strict=True)):

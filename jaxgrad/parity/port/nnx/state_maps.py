@@ -21,7 +21,6 @@ from torch import nn
 
 from jaxgrad.parity.port.finish.leaf_loops import (
     LeafLoop,
-    names_of,
     rewrite_leaf_loops,
     without_gradient,
 )
@@ -49,7 +48,7 @@ def _write(written: Written, loop: LeafLoop, *, modules: Modules) -> list[ast.st
     kind = kinds[0]
     if kind is None or not loop.read or any(x is None or not syntax.same(x, kind) for x in kinds):
         return None
-    taken = names_of(written.node) | set(loop.labels)
+    taken = syntax.all_names(written.node) | set(loop.labels)
     statements: list[ast.stmt] = []
     if syntax.is_name(kind, FLOATING):
         kind = syntax.name(syntax.unique(FLOATING, taken))

@@ -308,10 +308,38 @@ def names_in(node: ast.AST) -> list[str]:
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
 
 
+def variables_read(node: ast.AST) -> list[str]:
+    """Return every variable that a node reads, once per use, without the port's functions."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    return [n.id for n in names if not is_written(n)]
+
+
+def stored_names(node: ast.AST) -> list[str]:
+    """Return every name that is assigned in a node, once per assignment."""
+    return [
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+
+
+def all_names(node: ast.AST) -> set[str]:
+    """Return the names in a node: variables, functions and parameters, of nested functions too.
+
+    They are the names that a new variable of a function cannot have.
+    """
+    inner = list(ast.walk(node))
+    names = {n.id for n in inner if isinstance(n, ast.Name)}
+    names |= {n.name for n in inner if isinstance(n, ast.FunctionDef) and n is not node}
+    return names | {n.arg for n in inner if isinstance(n, ast.arg)}
+
+
+def written_names(node: ast.AST) -> list[str]:
+    """Return the functions of the port that a node names, once per use."""
+    return [n.id for n in ast.walk(node) if is_written(n)]
+
+
 def assigned(node: ast.AST) -> set[str]:
     """Return the names that a function or a statement assigns, or gives new parts as params."""
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    return {n.id for n in names if isinstance(n.ctx, ast.Store)} | updated(node)
+    return {*stored_names(node)} | updated(node)
 
 
 def updated(node: ast.AST) -> set[str]:

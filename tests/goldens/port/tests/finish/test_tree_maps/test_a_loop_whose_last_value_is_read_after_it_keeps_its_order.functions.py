@@ -42,7 +42,9 @@ def update(p, *, momentum=0.9):
         k = new
         p["target"][i]["bias"] = lax.stop_gradient(k)
     total = new.sum()
-    p["target"][0]["weight"] = lax.stop_gradient(p["target"][0]["weight"] + total)
+    first = p["target"][0]["weight"]
+    first = first + total
+    p["target"][0]["weight"] = lax.stop_gradient(first)
     return p
 
 

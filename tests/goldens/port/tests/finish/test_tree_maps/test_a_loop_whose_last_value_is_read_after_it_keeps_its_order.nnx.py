@@ -45,6 +45,6 @@ def update(module, *, momentum=0.9):
     k = new
     module.target.layers[2].bias[...] = lax.stop_gradient(k)
     total = new.sum()
-    module.target.layers[0].weight[...] = lax.stop_gradient(
-        module.target.layers[0].weight[...] + total
-    )
+    first = module.target.layers[0].weight[...]
+    first = first + total
+    module.target.layers[0].weight[...] = lax.stop_gradient(first)
