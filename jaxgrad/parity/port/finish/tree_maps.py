@@ -31,7 +31,7 @@ from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.training.selections import selection
+from jaxgrad.parity.port.training.selections import negated, selection
 from jaxgrad.parity.port.values.params import Layout
 
 
@@ -152,7 +152,7 @@ class _Maps:
     def _helper(self, kind: str, chosen: Sequence[Path], others: Sequence[Path]) -> str:
         """Return the name of the function that chooses leaves by their paths."""
         names, rest = (["/".join(map(str, x)) for x in paths] for paths in (chosen, others))
-        tests = [selection(names, rest), _negated(selection(rest, names))]
+        tests = [selection(names, rest), negated(selection(rest, names))]
         code = min(tests, key=lambda test: " or " in test)
         if code not in self.helpers:
             name = syntax.unique(f"is_{kind}", self.names)
@@ -194,10 +194,3 @@ def _structure(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: _structure(x) for key, x in tree.items()}
     return list(map(_structure, tree)) if isinstance(tree, list) else tree is not None
-
-
-def _negated(test: str) -> str:
-    """Return the test that is true where another one is false."""
-    if " or " in test or "startswith" in test:
-        return f"not ({test})"
-    return test.replace(" in ", " not in ").replace(" == ", " != ")
