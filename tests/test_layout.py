@@ -36,7 +36,7 @@ PORT = (
     {"interpretation", "training"},
     {"finish", "proof"},
     {"nnx"},
-    {"port", "command"},
+    {"port", "command", "stages"},
 )
 PARITY_TESTS = (
     {"case", "inputs"},

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from jaxgrad._core.suggestions import near
 from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.lint import command as lint_command
+from jaxgrad.parity.port import stages
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run, seconds
@@ -170,7 +171,7 @@ def _command(name: str, argv: Sequence[str]) -> int:
     command.check(options)
     reports: list[Report] = []
     try:
-        with interrupts.noticed() as check, _bar(name, PORT_STEPS, announced=False) as show:
+        with interrupts.noticed() as check, _bar(name, PORT_STEPS, stages.in_log) as show:
             for report in command.run(options, _checked(show, check)):
                 reports.append(report)  # noqa: PERF402 - an interruption loses none
     except PortError as error:
@@ -214,13 +215,30 @@ def _status(reports: Sequence[Report]) -> int:
     return FAILED if failed else UNDECIDED if undecided else OK
 
 
+def _lines(title: str) -> Callable[[str], None]:
+    """Print the title, and a line for each step that begins `SLOW` seconds after the last line."""
+    print(title, file=sys.stderr, flush=True)
+    printed = time.monotonic()
+
+    def step(name: str) -> None:
+        nonlocal printed
+        now = time.monotonic()
+        if now - printed >= SLOW:
+            printed = now
+            print(f"{title}: {name}", file=sys.stderr, flush=True)
+
+    return step
+
+
 @contextlib.contextmanager
 def _bar(
-    title: str, steps: Sequence[str] = STEPS, *, announced: bool = True
+    title: str,
+    steps: Sequence[str] = STEPS,
+    in_log: Callable[[str], Callable[[str], None]] = _lines,
 ) -> Iterator[Callable[[str], None]]:
-    """Show progress on stderr: a bar on a terminal, else a line per proof and per slow step."""
+    """Show progress on stderr: a bar on a terminal, else the lines that `in_log(title)` prints."""
     if not sys.stderr.isatty() or importlib.util.find_spec("rich") is None:
-        yield _lines(title, announced=announced)
+        yield in_log(title)
         return
     from rich import progress
     from rich.console import Console
@@ -240,22 +258,6 @@ def _bar(
             bar.update(task, completed=at, description=f"{title}: {name}")
 
         yield step
-
-
-def _lines(title: str, *, announced: bool) -> Callable[[str], None]:
-    """Print the title if it is `announced`, and a step that begins `SLOW` seconds after a line."""
-    if announced:
-        print(title, file=sys.stderr, flush=True)
-    printed = time.monotonic()
-
-    def step(name: str) -> None:
-        nonlocal printed
-        now = time.monotonic()
-        if now - printed >= SLOW:
-            printed = now
-            print(f"{title}: {name}", file=sys.stderr, flush=True)
-
-    return step
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -43,7 +43,10 @@ ADVICE = (
     "NAME for some, `make goldens` for all."
 )
 _ENDED = "\n# ---- the test ended here ----\n"
-_LINE = re.compile(r"(?<=\.py):\d+")
+_LINE = re.compile(
+    r"(?<=\.py:)\d+|(?<=\bline )\d+(?= of )"
+    r"|(?<=\blines )\d+(?= to \d+ of )|(?<= to )\d+(?= of \S+\.py)"
+)
 Sources = dict[str, str]  # the text of one port by its style
 
 
@@ -139,7 +142,7 @@ def name_of(file: pathlib.Path, test: str) -> str:
 
 def masked(text: str) -> str:
     """Return a text without the numbers of lines, which change when a test above is edited."""
-    return _LINE.sub(":0", text)
+    return _LINE.sub("0", text)
 
 
 def write_test(name: str, ports: Sequence[Sources], folder: pathlib.Path, *, ended: bool) -> None:

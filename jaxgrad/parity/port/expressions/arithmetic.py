@@ -105,7 +105,7 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
     value = scope.run.evaluate(node.operand, scope)
     if isinstance(node.op, ast.Not):
         if isinstance(value, Size):
-            return size(not value.real, ast.UnaryOp(ast.Not(), code_of(value)), value)
+            return size(not value.real, syntax.negated(code_of(value)), value)
         if (
             isinstance(value, Tensor)
             and value.real.numel() == 1

@@ -65,12 +65,11 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
 
 
 def opposite(test: ast.expr) -> ast.expr:
-    """Return the test that holds where another one does not: `a == b` for `a != b`."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return test.operand
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return ast.Compare(test.left, [_OPPOSITE[type(test.ops[0])]()], test.comparators)
-    return ast.UnaryOp(ast.Not(), test)
+    """Return the test that holds where one on sizes or settings does not: `a >= b` for `a < b`."""
+    match test:
+        case ast.Compare(left, [op], [right]) if type(op) in _OPPOSITE:
+            return ast.Compare(left, [_OPPOSITE[type(op)]()], [right])
+    return syntax.negated(test)
 
 
 def is_fixed_test(value: Value) -> bool:
@@ -200,9 +199,11 @@ def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
 _COMPARE: dict[type[ast.cmpop], Callable[..., Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,

@@ -37,7 +37,7 @@ def _name_columns(function: ast.FunctionDef) -> None:
         if position in names or target in names.values():
             repeated.add(row)
         names[position] = target
-    reads = Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_read(n))
+    reads = Counter(syntax.names_in(function))
     for row, names in groups.items():
         if row not in repeated and all(reads[result] == len(names) for result in row):
             _write(function, [(x, results[x]) for x in row], names)
@@ -45,9 +45,7 @@ def _name_columns(function: ast.FunctionDef) -> None:
 
 def _results(function: ast.FunctionDef) -> dict[str, ast.Assign]:
     """Return the statements that name the tuple of a call, by the name, which is assigned once."""
-    stores = Counter(
-        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not _is_read(n)
-    )
+    stores = Counter(syntax.stored_names(function))
     found: dict[str, ast.Assign] = {}
     for statement in ast.walk(function):
         if isinstance(statement, ast.Assign) and on_statement(statement).elements > 1:
@@ -55,10 +53,6 @@ def _results(function: ast.FunctionDef) -> dict[str, ast.Assign]:
             if isinstance(target, ast.Name) and stores[target.id] == 1:
                 found[target.id] = statement
     return found
-
-
-def _is_read(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
 
 
 def _place(statement: ast.Assign) -> ast.expr:
@@ -117,8 +111,7 @@ def _write(
     function: ast.FunctionDef, row: Sequence[tuple[str, ast.Assign]], names: Mapping[int, str]
 ) -> None:
     """Unpack each result where it is assigned, and read the new variables."""
-    own = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    taken = own | {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)} | RESERVED
+    taken = syntax.all_names(function) | RESERVED
     replaced: dict[str, dict[int, str]] = {}
     for number, (result, statement) in enumerate(row):
         new = {n: syntax.unique(f"{name}_{number}", taken) for n, name in names.items()}

@@ -25,8 +25,7 @@ def with_hooked_names(functions: Sequence[Written]) -> list[Written]:
 
 
 def _name_hooked(function: ast.FunctionDef) -> None:
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    taken |= {a.arg for a in function.args.args}
+    taken = syntax.all_names(function)
     for number, statement in enumerate(function.body):
         if not _is_hooked(statement):
             continue

@@ -29,8 +29,8 @@ def _split_once(function: ast.FunctionDef, split: str) -> None:
         function: The function, which is changed.
         split: The name of the function that splits a key.
     """
-    draws.name_keys(function.body, _variables(function))
-    taken = _variables(function)
+    draws.name_keys(function.body, syntax.all_names(function))
+    taken = syntax.all_names(function)
     _tell_loops_apart(function, taken)
     named = _Named(taken, split)
     function.body = [named.statement(s) for s in function.body]
@@ -52,10 +52,6 @@ def _split_once(function: ast.FunctionDef, split: str) -> None:
 def _rename(function: ast.FunctionDef, names: Mapping[str, str]) -> None:
     for statement in function.body:
         syntax.rename_variables(statement, names)
-
-
-def _variables(function: ast.FunctionDef) -> set[str]:
-    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
 
 
 def _tell_loops_apart(function: ast.FunctionDef, taken: set[str]) -> None:

@@ -25,6 +25,7 @@ from jaxgrad.parity.port.values import draws, state
 
 
 LONGEST = 12  # statements of an iteration
+MOST_KINDS = 3  # of iterations of one loop
 
 Path = tuple[str | int, ...]
 
@@ -157,12 +158,6 @@ def without_gradient(module: nn.Module) -> set[str]:
     return {path for path, x in named if not (x.is_floating_point() or x.is_complex())}
 
 
-def names_of(function: ast.FunctionDef) -> set[str]:
-    """Return the names that a function uses."""
-    names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    return names | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
-
-
 def rewrite_leaf_loops(
     function: ast.FunctionDef, write: Callable[[LeafLoop], list[ast.stmt] | None], exact: Set[str]
 ) -> None:
@@ -176,6 +171,27 @@ def rewrite_leaf_loops(
 
     written: list[ast.stmt] = []
 
+    def first_loop(
+        block: list[ast.stmt], start: int, after: list[ast.stmt]
+    ) -> tuple[LeafLoop | None, list[ast.stmt] | None]:
+        """Return the loop at a statement and what is in its place, and order its iterations.
+
+        The iterations stay in their order if no loop is written.
+        """
+        loop = _loop_at(block, start, after, function, written, exact)
+        new = None if loop is None else write(loop)
+        kinds = _by_kind(block, start, after, function, exact) if new is None else []
+        if not kinds:
+            return loop, new
+        before, turns = [*block], [statement for kind in kinds for statement in kind]
+        block[start : start + len(turns)] = turns
+        _number_kinds(kinds, function)
+        loop = _loop_at(block, start, after, function, written, exact)
+        new = None if loop is None else write(loop)
+        if new is None:
+            block[:] = before
+        return loop, new
+
     def visit(block: list[ast.stmt], after: list[ast.stmt]) -> None:
         start = 0
         while start < len(block):
@@ -184,8 +200,7 @@ def rewrite_leaf_loops(
                 rest = [*block[start + 1 :], *after]
                 visit(statement.body, rest)
                 visit(statement.orelse, rest)
-            loop = _loop_at(block, start, after, function, written, exact)
-            new = None if loop is None else write(loop)
+            loop, new = first_loop(block, start, after)
             if loop is not None and new is not None:
                 remarks = (on_statement(s) for s in loop.statements)
                 comments = [c for x in remarks for c in (*x.comments, x.trailing) if c]
@@ -228,6 +243,77 @@ def _loop_at(
     return None
 
 
+def _by_kind(
+    block: list[ast.stmt], start: int, after: list[ast.stmt], function: ast.FunctionDef,
+    exact: Set[str],
+) -> list[list[ast.stmt]]:  # fmt: skip
+    """Return copies of the statements of a loop by kind of iteration, the most frequent one first.
+
+    A loop over a state_dict may average the floating tensors and copy the others. The copies read
+    tensors of the params where the statements read them from a container.
+
+    Returns:
+        The copies; an empty list if the iterations are alike or depend on one another.
+    """
+    number = on_statement(block[start]).unrolled
+    if not number or (start and on_statement(block[start - 1]).unrolled == number):
+        return []
+    turns: list[list[ast.stmt]] = [[]]
+    for statement in block[start:]:
+        if on_statement(statement).unrolled != number:
+            break
+        turns[-1].append(statement)
+        if isinstance(statement, ast.Assign) and state.is_leaf(statement.targets[0]):
+            turns.append([])
+    *turns, rest = turns
+    if rest or not turns or not all(map(_is_iteration, turns)):
+        return []
+    lookup = _Lookup(_lookups(function, block[:start]))
+    resolved = [[lookup.visit(copy.deepcopy(s)) for s in turn] for turn in turns]
+    if not _are_independent(resolved):
+        return []
+    end = start + sum(map(len, turns))
+    names = {n for turn in turns for s in turn for n in syntax.assigned(s)} - {PARAMS}
+    if any(_count(name, [*block[end:], *after]) for name in names):
+        return []
+    kinds: list[list[list[ast.stmt]]] = []
+    for turn in resolved:
+        kind = next((k for k in kinds if _are_alike(k[0], turn, exact)), None)
+        if kind is None:
+            kinds.append(kind := [])
+        kind.append(turn)
+    if len(kinds) == 1 or len(kinds) > MOST_KINDS:
+        return []
+    kinds.sort(key=len, reverse=True)
+    return [[statement for turn in kind for statement in turn] for kind in kinds]
+
+
+def _are_independent(turns: Sequence[Sequence[Any]]) -> bool:
+    """Return whether no iteration reads a tensor that another one changes."""
+    changed = [param_paths.of(turn[-1].targets[0]) for turn in turns]
+    if len(set(changed)) < len(changed):
+        return False
+    for turn, own in zip(turns, changed, strict=True):
+        parts = [part for statement in turn for part in param_paths.parts(statement)]
+        others = [x for x in changed if x != own]
+        if any(part.is_in(x) or x.is_in(part) for part in parts for x in others):
+            return False
+    return True
+
+
+def _are_alike(first: Sequence[ast.stmt], turn: Sequence[ast.stmt], exact: Set[str]) -> bool:
+    columns = list(_columns(copy.deepcopy([*first, *turn]), len(first), exact))
+    return len(first) == len(turn) and len(columns[0]) == 2
+
+
+def _number_kinds(kinds: Sequence[Sequence[ast.stmt]], function: ast.FunctionDef) -> None:
+    """Let the iterations of each kind be a loop of their own."""
+    taken = [on_statement(n).unrolled for n in ast.walk(function) if isinstance(n, ast.stmt)]
+    for number, kind in enumerate(kinds, max(taken) + 1):
+        for statement in kind:
+            on_statement(statement).unrolled = number
+
+
 def _are_whole_loops(block: list[ast.stmt], start: int, end: int) -> bool:
     """Return whether no iteration of the same loop is before or after statements of a block."""
     pairs = [block[n - 1 : n + 1] for n in (start, end) if n]
@@ -259,7 +345,7 @@ def _is_iteration(body: Sequence[ast.stmt]) -> bool:
 
 def _lookups(function: ast.FunctionDef, before: Sequence[ast.stmt]) -> dict[str, ast.expr]:
     """Return the containers of tensors of the params that statements before a loop name."""
-    stores = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_store(n)]
+    stores = syntax.stored_names(function)
     found: dict[str, ast.expr] = {}
     for n, statement in enumerate(before):
         match statement:

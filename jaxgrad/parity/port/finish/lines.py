@@ -48,10 +48,7 @@ def shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST], indent: int
         nodes: The functions of the file, by name.
         indent: The number of spaces before its statements.
     """
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | set(nodes)
-    taken |= {
-        a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.kwonlyargs
-    }
+    taken = syntax.all_names(function) | set(nodes)
     variables = {a.arg for a in function.args.args} | syntax.assigned(function)
     names = PartNames(variables, taken, nodes)
 

@@ -49,8 +49,7 @@ def _assign_fields(
 ) -> None:
     after = function.body[function.body.index(statement) + 1 :]
     later = {name for s in after for name in syntax.names_in(s)} | {PARAMS}
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} - {record}
-    taken |= {a.arg for a in function.args.args}
+    taken = syntax.all_names(function) - {record}
     known = [n for n in syntax.names_in(statement.value) if n not in later]
     variables = {f: syntax.unique(f, taken) for f in fields}
     if known and known[0] in {a.arg for a in function.args.args}:

@@ -38,9 +38,8 @@ def with_loops(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with the repeated statements of an unrolled loop as a loop."""
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
-            taken = {n.id for n in ast.walk(written.node) if isinstance(n, ast.Name)}
-            taken |= {a.arg for a in ast.walk(written.node) if isinstance(a, ast.arg)}
-            written.node.body = _rolled(written.node.body, taken | RESERVED)
+            taken = syntax.all_names(written.node) | RESERVED
+            written.node.body = _rolled(written.node.body, taken)
     return list(functions)
 
 

@@ -69,8 +69,7 @@ def _chosen(parts: Sequence[ast.expr], kept: Sequence[int], context: ast.expr_co
 
 def _reads(written: Written) -> set[str]:
     """Return the variables that a function reads."""
-    nodes = [n for n in ast.walk(written.node) if isinstance(n, ast.Name)]
-    return {n.id for n in nodes if isinstance(n.ctx, ast.Load) and not syntax.is_written(n)}
+    return {*syntax.variables_read(written.node)}
 
 
 def _is_read(target: ast.expr, names: set[str]) -> bool:
@@ -94,8 +93,7 @@ def _unpack(caller: Written, call: ast.Assign, names: Sequence[str]) -> None:
     places: list[int] = sorted({n.slice.value for n in parts})  # pyright: ignore[reportAttributeAccessIssue, reportAssignmentType]
     if not all(names[place].isidentifier() for place in places):
         return
-    taken = {n.id for n in nodes if isinstance(n, ast.Name)} | syntax.assigned(caller.node)
-    taken |= {a.arg for a in (*caller.node.args.args, *caller.node.args.kwonlyargs)}
+    taken = syntax.all_names(caller.node) | syntax.updated(caller.node)
     chosen: dict[int, str] = {}
     for place in places:
         chosen[place] = syntax.unique(names[place], taken)

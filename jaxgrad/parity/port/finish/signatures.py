@@ -6,6 +6,7 @@ What follows the tensors is passed by name: `attention(p, x, mask, n_heads=2, rn
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Sequence
 
 from jaxgrad.parity.port.merging.redirection import calls_of, order_keywords, uses_of
@@ -19,25 +20,42 @@ LAST = (draws.RNG, TRAINING)
 
 def with_one_order(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with their keywords, and those of their calls, in one order."""
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef):
+            if (
+                written.base
+                and _takes_key(written.node)
+                and not _is_passed(written.name, functions)
+            ):
+                _pass_key_by_name(written, functions)
+    return with_ordered_keywords(functions)
+
+
+def with_ordered_keywords(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with their keywords, and those of their calls, in torch's order."""
     nodes = {w.name: w.node for w in functions if isinstance(w.node, ast.FunctionDef)}
     for written in functions:
-        if written.base and written.name in nodes and _takes_key(nodes[written.name]):
-            if not _is_passed(written.name, functions):
-                _pass_key_by_name(written, functions)
-    for node in nodes.values():
-        pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        ordered = sorted(pairs, key=lambda pair: _rank(*pair))
-        node.args.kwonlyargs = [argument for argument, _ in ordered]
-        node.args.kw_defaults = [default for _, default in ordered]
+        if written.name in nodes:
+            _order(nodes[written.name].args, inspect.getfullargspec(written.function))
     for written in functions:
         order_keywords(written.node, nodes)
     return list(functions)
 
 
-def _rank(argument: ast.arg, default: ast.expr | None) -> int:
-    if argument.arg in LAST:
-        return 2 + LAST.index(argument.arg)
-    return 0 if default is None else 1
+def _order(arguments: ast.arguments, torch: inspect.FullArgSpec) -> None:
+    """Order keywords: without a default, with one, `rng`, `training`; in each, as torch does."""
+    names = [*torch.args, *torch.kwonlyargs]
+
+    def rank(pair: tuple[ast.arg, ast.expr | None]) -> tuple[int, int]:
+        name, default = pair[0].arg, pair[1]
+        if name in LAST:
+            return 2 + LAST.index(name), 0
+        place = names.index(name) if name in names else len(names)
+        return (0 if default is None else 1), place
+
+    ordered = sorted(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True), key=rank)
+    arguments.kwonlyargs = [argument for argument, _ in ordered]
+    arguments.kw_defaults = [default for _, default in ordered]
 
 
 def _is_passed(name: str, functions: Sequence[Written]) -> bool:

@@ -24,7 +24,6 @@ from typing import Any
 from jaxgrad.parity.port.finish.leaf_loops import (
     LeafLoop,
     Path,
-    names_of,
     rewrite_leaf_loops,
     without_gradient,
 )
@@ -32,7 +31,7 @@ from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.training.selections import selection
+from jaxgrad.parity.port.training.selections import negated, selection
 from jaxgrad.parity.port.values.params import Layout
 
 
@@ -119,7 +118,7 @@ class _Maps:
         if not loop.read:
             return None
         given = [copy.deepcopy(loop.trees[n]) for n in loop.read]
-        before, new = loop.mapped(given, syntax.unique("updated", names_of(written.node)))
+        before, new = loop.mapped(given, syntax.unique("updated", syntax.all_names(written.node)))
         if isinstance(new, ast.Subscript) and _changes_below(written.node, loop):
             return None  # both trees would be one dict
         if loop.is_stopped and isinstance(new, ast.Call):
@@ -129,7 +128,7 @@ class _Maps:
 
     def _split(self, written: Written, loop: LeafLoop, test: str) -> list[ast.stmt] | None:
         """Return the statements in the place of a loop over some of the leaves of its trees."""
-        taken = names_of(written.node) | set(loop.labels)
+        taken = syntax.all_names(written.node) | set(loop.labels)
         rest = syntax.unique("rest", taken)
         split: list[ast.stmt] = []
         for n, (tree, label) in enumerate(zip(loop.trees, loop.labels, strict=True)):
@@ -153,7 +152,7 @@ class _Maps:
     def _helper(self, kind: str, chosen: Sequence[Path], others: Sequence[Path]) -> str:
         """Return the name of the function that chooses leaves by their paths."""
         names, rest = (["/".join(map(str, x)) for x in paths] for paths in (chosen, others))
-        tests = [selection(names, rest), _negated(selection(rest, names))]
+        tests = [selection(names, rest), negated(selection(rest, names))]
         code = min(tests, key=lambda test: " or " in test)
         if code not in self.helpers:
             name = syntax.unique(f"is_{kind}", self.names)
@@ -195,10 +194,3 @@ def _structure(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: _structure(x) for key, x in tree.items()}
     return list(map(_structure, tree)) if isinstance(tree, list) else tree is not None
-
-
-def _negated(test: str) -> str:
-    """Return the test that is true where another one is false."""
-    if " or " in test or "startswith" in test:
-        return f"not ({test})"
-    return test.replace(" in ", " not in ").replace(" == ", " != ")

@@ -28,7 +28,7 @@ def with_copied_params(functions: Sequence[Written]) -> list[Written]:
 
 
 def _write(function: ast.FunctionDef) -> None:
-    reads = Counter(name for s in function.body for name in _reads(s))
+    reads = Counter(name for s in function.body for name in syntax.variables_read(s))
     options = {a.arg for a in function.args.kwonlyargs}
     blocks = [function.body, *_blocks(function)]
     if not any(isinstance(n, ast.FunctionDef) for n in ast.walk(function) if n is not function):
@@ -40,12 +40,6 @@ def _write(function: ast.FunctionDef) -> None:
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             on_statement(node).update = None
-
-
-def _reads(node: ast.AST) -> list[str]:
-    """Return the variables that a node reads; a function of the port may have the same name."""
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    return [n.id for n in names if not syntax.is_written(n)]
 
 
 def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
@@ -159,15 +153,15 @@ def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]
         result = statement.targets[0].elts[0]
         if on_statement(statement).update is None or not isinstance(result, ast.Name):
             continue
-        if reads[result.id] != sum(_reads(s).count(result.id) for s in block):
+        if reads[result.id] != sum(syntax.variables_read(s).count(result.id) for s in block):
             continue  # another block reads it
         rest = list(_until_assigned(result.id, block[n + 1 :]))
-        if any(result.id in _reads(s) for s in block[n + 1 + len(rest) :][:1]):
+        if any(result.id in syntax.variables_read(s) for s in block[n + 1 + len(rest) :][:1]):
             continue
         new = _name_for(statement, result.id, rest)
         if new is None or new in options:
             continue
-        reads[result.id] -= sum(_reads(s).count(result.id) for s in rest)
+        reads[result.id] -= sum(syntax.variables_read(s).count(result.id) for s in rest)
         for later in rest:
             syntax.rename_variables(later, {result.id: new})
         result.id = new
@@ -185,13 +179,13 @@ def _until_assigned(name: str, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> str | None:
     """Return the variable of the next statement, or an argument that is not read any more."""
-    last = max((n for n, s in enumerate(rest) if result in _reads(s)), default=-1)
+    last = max((n for n, s in enumerate(rest) if result in syntax.variables_read(s)), default=-1)
     if last < 0:
         return None
     following = rest[: last + 1]
     if on_statement(statement).elements and not any(reads_whole(result, s) for s in following):
         return None
-    reads = {name for s in following for name in _reads(s)}
+    reads = {name for s in following for name in syntax.variables_read(s)}
     final = following[-1]
     target = final.targets[0] if isinstance(final, ast.Assign) else None
     target = syntax.result_target(target)
@@ -202,7 +196,7 @@ def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> s
     if not isinstance(final, ast.Return):
         return None
     keys = {code.id for code in draws.keys(statement.value)}
-    names = [n for n in _reads(statement.value) if n not in keys]
+    names = [n for n in syntax.variables_read(statement.value) if n not in keys]
     return next((n for n in names if _is_free(n, following)), None)
 
 
@@ -210,4 +204,4 @@ def _is_free(name: str, following: Sequence[ast.stmt]) -> bool:
     """Return whether a variable is an array whose value is not needed any more."""
     if name in RESERVED or name == TRAINING:
         return False
-    return all(name not in {*_reads(s), *syntax.assigned(s)} for s in following)
+    return all(name not in {*syntax.variables_read(s), *syntax.assigned(s)} for s in following)

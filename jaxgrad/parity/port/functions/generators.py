@@ -17,7 +17,7 @@ def as_list(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lambda:
     if not isinstance(node, ast.FunctionDef) or not _yields(node):
         return node
     new = copy.deepcopy(node)
-    label = syntax.unique("items", {n.id for n in ast.walk(new) if isinstance(n, ast.Name)})
+    label = syntax.unique("items", syntax.all_names(new))
     changed = _Appending(label)
     new.body = [changed.visit(x) for x in new.body]
     first = _placed(ast.Assign([ast.Name(label, ast.Store())], ast.List([], ast.Load())), node)

@@ -113,8 +113,7 @@ def _scan(loop: ast.For, function: ast.FunctionDef, split: str) -> list[ast.stmt
     carried = _carried(layers, loop, function)
     if not carried:
         return None
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    taken |= {n.name for n in ast.walk(function) if isinstance(n, ast.FunctionDef)}
+    taken = syntax.all_names(function) | {function.name}
     step = syntax.unique("layer", taken)
     one = len(carried) == 1
     label = carried[0] if one else syntax.unique("carry", taken)

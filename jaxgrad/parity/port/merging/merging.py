@@ -165,8 +165,7 @@ def _merge(
     base.held |= other.held
     base.node.body, places = unified
     keywords: dict[_Key, str] = {}
-    taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
-    taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}
+    taken = syntax.all_names(base.node) | RESERVED
     mine: dict[str, ast.expr] = {}
     theirs: dict[str, ast.expr] = {}
     defaults: dict[str, ast.expr] = {}

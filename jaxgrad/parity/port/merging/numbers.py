@@ -75,14 +75,10 @@ def _constants(functions: Sequence[Written]) -> set[str]:
         for number, _ in _uses(written.node):
             if number.name_of is NameOf.GLOBAL:
                 values[number.name].add(number.typed)
-    taken = RESERVED.union(*(_taken(w.node) for w in functions), (w.name for w in functions))
+    taken = RESERVED.union(
+        *(syntax.all_names(w.node) for w in functions), (w.name for w in functions)
+    )
     return {name for name, found in values.items() if len(found) == 1 and name not in taken}
-
-
-def _taken(node: ast.AST) -> set[str]:
-    """Return the names of variables and functions in a function."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
 
 
 def _uses(node: ast.AST, place: str = "") -> Iterator[tuple[Number, str]]:
@@ -114,7 +110,7 @@ class _Names:
         own = isinstance(node, ast.FunctionDef) and written.base and not is_torch(written.function)
         if own:
             self.variables = _variables(written)
-            taken = _taken(node) | labels | RESERVED
+            taken = syntax.all_names(node) | labels | RESERVED
             self.values = _keywords(node, taken, shared, formulas=formulas)
             self.attributes = _attributes(node)
             self.locals = _locals(node, taken | set(self.values))
@@ -164,10 +160,7 @@ class _Names:
 
 def _variables(written: Written) -> set[str]:
     """Return the keywords in which copies differ that are variables of the torch function."""
-    stores = Counter(
-        n.id for n in ast.walk(source_of(written.function).node)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    )  # fmt: skip
+    stores = Counter(syntax.stored_names(source_of(written.function).node))
     return {a.arg for a in written.node.args.kwonlyargs if stores[a.arg] == 1}
 
 

@@ -136,7 +136,7 @@ def _reached(entry: Written, merged: Sequence[Written], order: Sequence[Written]
     found: dict[str, Written] = {}
 
     def visit(written: Written) -> None:
-        called = {n.id for n in ast.walk(written.node) if syntax.is_written(n)} & set(functions)
+        called = {*syntax.written_names(written.node)} & set(functions)
         for name in sorted(called, key=lambda n: (ranks.get(_original(n), len(ranks)), n)):
             if name not in found:
                 visit(functions[name])

@@ -114,7 +114,7 @@ def _with_own_keys(method: ast.FunctionDef) -> ast.FunctionDef:
             return ast.Assign(targets, keys[0])
         return ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(keys, ast.Load()))
 
-    draws.name_keys(method.body, {n.id for n in ast.walk(method) if isinstance(n, ast.Name)})
+    draws.name_keys(method.body, syntax.all_names(method))
     method.body = draws.with_splits(method.body, taken)
     return method
 

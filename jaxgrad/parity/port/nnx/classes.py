@@ -1,42 +1,18 @@
-"""One class for the modules of one torch class; their numbers that differ become arguments."""
+"""One class for the modules of one torch class; what differs between them becomes an argument."""
 
 from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torch import nn
-
+from jaxgrad.parity.port.nnx.instances import IDENTITY, Instance
+from jaxgrad.parity.port.nnx.submodules import with_submodules
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.unify import Hole, literals, unify
-
-
-@dataclasses.dataclass(frozen=True)
-class Instance:
-    """One module, and what its class would be if it were the only one.
-
-    Attributes:
-        path: Its path.
-        module: torch's module.
-        numbers: The attributes that are numbers.
-        init: The other statements of `__init__`.
-        methods: The other methods.
-    """
-
-    path: str
-    module: nn.Module
-    numbers: Mapping[str, ast.expr]
-    init: list[ast.stmt]
-    methods: list[ast.FunctionDef]
-
-    @property
-    def nodes(self) -> list[ast.stmt]:
-        return [*self.init, *self.methods]
 
 
 def alike(instances: Sequence[Instance]) -> list[list[Instance]]:
@@ -47,7 +23,7 @@ def alike(instances: Sequence[Instance]) -> list[list[Instance]]:
         if group is None:
             groups.append(group := [])
         group.append(instance)
-    return groups
+    return with_submodules(groups)
 
 
 def _are_alike(one: Instance, other: Instance) -> bool:
@@ -84,7 +60,7 @@ def merged(
             continue
         key = (*map(type, vector), *vector)
         if key not in arguments:
-            names = {*arguments.values(), *given, *base.numbers, "self", "rngs"}
+            names = {*arguments.values(), *given, *base.numbers, *base.submodules, "self", "rngs"}
             arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
         if id(place) in in_init:
@@ -100,13 +76,16 @@ def merged(
     init = [*attributes, *kept, *init]
     labels = [*given, *(x for x in arguments.values() if x not in given)]
     takes_rngs = any("rngs" in syntax.names_in(x) for x in init)
-    body: list[ast.stmt] = [_constructor(labels, init, takes_rngs)] if init else []
+    omitted = [x for x in base.submodules if any(_is_identity(m.submodules[x]) for m in group)]
+    labels += [x for x in base.submodules if x not in omitted]
+    body: list[ast.stmt] = [_constructor(labels, omitted, init, takes_rngs)] if init else []
     node = syntax.class_definition(name, [syntax.dotted("nnx.Module")], [*body, *methods])
     calls = {
         instance.path: _call(
             name,
             {a: syntax.literal(key[len(group) + n]) for key, a in arguments.items()}
-            | {a: instance.numbers[a] for a in given},
+            | {a: instance.numbers[a] for a in given}
+            | {a: x for a, x in instance.submodules.items() if not _is_identity(x)},
             takes_rngs,
         )
         for n, instance in enumerate(group)
@@ -157,8 +136,16 @@ def _argument(
     return syntax.unique((number and number.name) or "constant", taken)
 
 
-def _constructor(arguments: list[str], body: list[ast.stmt], takes_rngs: bool) -> ast.FunctionDef:
-    node = syntax.function("__init__", ["self", *arguments], body)
+def _is_identity(code: ast.expr) -> bool:
+    return syntax.dotted_name(code) == IDENTITY
+
+
+def _constructor(
+    arguments: list[str], submodules: list[str], body: list[ast.stmt], takes_rngs: bool
+) -> ast.FunctionDef:
+    """Return `__init__`; the submodules among its arguments do nothing if they are not given."""
+    node = syntax.function("__init__", ["self", *arguments, *submodules], body)
+    node.args.defaults = [syntax.dotted(IDENTITY) for _ in submodules]
     if takes_rngs:
         node.args.kwonlyargs = [ast.arg("rngs", syntax.dotted("nnx.Rngs"))]
         node.args.kw_defaults = [None]

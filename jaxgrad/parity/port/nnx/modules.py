@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.nnx import layers
+from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import places
 
@@ -95,6 +96,32 @@ class Modules:
     def height(self, path: str) -> int:
         """Return the length of the longest chain of modules below one."""
         return 1 + max((self.height(p) for p in self.children(path).values()), default=0)
+
+    def level(self, path: str) -> int:
+        """Return a number that is larger than that of each module below one.
+
+        Where that is possible, it is the same for all modules of a class.
+        """
+        return self._levels[path]
+
+    @functools.cached_property
+    def _levels(self) -> dict[str, int]:
+        heights = {path: self.height(path) for path in self.by_path}
+        alike: dict[type, list[str]] = defaultdict(list)
+        for path, module in self.by_path.items():
+            if path and self.kind(path) == "class" and not is_torch(type(module)):
+                alike[type(module)].append(path)
+        levels = dict(heights)
+        for _ in range(len(alike) + 1):
+            before = dict(levels)
+            for paths in alike.values():
+                levels |= dict.fromkeys(paths, max(levels[p] for p in paths))
+            for path in sorted(levels, key=lambda path: heights[path]):
+                below = (levels[p] + 1 for p in self.children(path).values())
+                levels[path] = max(levels[path], *below, 0)
+            if levels == before:
+                return levels
+        return heights  # a class has modules of its own class below it
 
     def tensors(self, path: str) -> dict[str, torch.Tensor]:
         """Return the tensors of a module itself: parameters, buffers, then other attributes."""

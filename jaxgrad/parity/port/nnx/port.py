@@ -11,6 +11,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.finish.columns import with_named_columns
 from jaxgrad.parity.port.finish.conventions import conjugates
+from jaxgrad.parity.port.finish.signatures import with_ordered_keywords
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.merging.merging import merged
 from jaxgrad.parity.port.merging.numbers import with_named_numbers
@@ -65,7 +66,7 @@ def port_to_nnx(
     parts = Modules(module, program.constants, classes.sequences, methods_of(program.functions))
     written = with_named_columns(with_state_maps(program.functions, parts))
     functions = merged([*before, *written, *after])
-    functions = named(with_named_numbers(functions, methods=True))
+    functions = with_ordered_keywords(named(with_named_numbers(functions, methods=True)))
     own = [w for w in functions if w not in after]
     model = write_model(module, own, classes.sequences, program.constants)
     for part in model.parts:

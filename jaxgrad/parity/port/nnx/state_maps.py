@@ -21,13 +21,15 @@ from torch import nn
 
 from jaxgrad.parity.port.finish.leaf_loops import (
     LeafLoop,
-    names_of,
     rewrite_leaf_loops,
     without_gradient,
 )
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.written import Written
+
+
+FLOATING = "is_floating"  # the name of a filter that the port defines
 
 
 def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Written]:
@@ -42,17 +44,20 @@ def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Writ
 
 def _write(written: Written, loop: LeafLoop, *, modules: Modules) -> list[ast.stmt] | None:
     """Return the statements in the place of a loop, or None if it stays as it is."""
-    kinds = {_kind(module, loop, modules) for module in written.held}
-    kind = kinds.pop()
-    if kinds or kind is None or not loop.read:
+    kinds = [_kind(module, loop, modules) for module in written.held]
+    kind = kinds[0]
+    if kind is None or not loop.read or any(x is None or not syntax.same(x, kind) for x in kinds):
         return None
+    taken = syntax.all_names(written.node) | set(loop.labels)
     statements: list[ast.stmt] = []
+    if syntax.is_name(kind, FLOATING):
+        kind = syntax.name(syntax.unique(FLOATING, taken))
+        statements.append(_is_floating(kind.id))
     for n in loop.read:
         code = syntax.call("nnx.state", copy.deepcopy(loop.trees[n]), copy.deepcopy(kind))
         statements.append(_assign(loop.labels[n], code))
     given: list[ast.expr] = [syntax.name(loop.labels[n]) for n in loop.read]
-    name = syntax.unique("updated", names_of(written.node) | set(loop.labels))
-    before, new = loop.mapped(given, name)
+    before, new = loop.mapped(given, syntax.unique("updated", taken))
     statements += before
     if isinstance(new, ast.Call):
         statements.append(_assign(loop.labels[0], new))
@@ -60,6 +65,12 @@ def _write(written: Written, loop: LeafLoop, *, modules: Modules) -> list[ast.st
     new = syntax.stopped(new) if loop.is_stopped else new
     update = syntax.call("nnx.update", copy.deepcopy(loop.trees[0]), new)
     return [*statements, ast.Expr(update)]
+
+
+def _is_floating(name: str) -> ast.stmt:
+    """Return the filter of the variables with floating values."""
+    source = f"def {name}(_, x):\n    return jnp.issubdtype(x.dtype, jnp.floating)"
+    return ast.parse(source).body[0]
 
 
 def _assign(name: str, code: ast.expr) -> ast.stmt:
@@ -95,7 +106,10 @@ def _kind(path: str, loop: LeafLoop, modules: Modules) -> ast.expr | None:
         return filters[0]
     if leaves == buffers:
         return filters[1]
-    return ast.Tuple(filters, ast.Load()) if leaves == parameters | buffers else None
+    if leaves == parameters | buffers:
+        return ast.Tuple(filters, ast.Load())
+    floating = {name for name, x in _tensors(trees[0]).items() if x.is_floating_point()}
+    return syntax.name(FLOATING) if leaves == floating else None
 
 
 def _tensors(module: nn.Module) -> dict[str, torch.Tensor]:

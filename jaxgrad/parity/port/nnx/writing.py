@@ -15,7 +15,8 @@ from torch import nn
 from jaxgrad.parity.port.finish.lines import shorten
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
-from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
+from jaxgrad.parity.port.nnx.classes import alike, merged
+from jaxgrad.parity.port.nnx.instances import Instance
 from jaxgrad.parity.port.nnx.iteration import iterated, iteration
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
@@ -122,11 +123,11 @@ def _classes(modules: Modules, bodies: Bodies, loops: set[str]) -> list[Written]
     taken |= {root}
     made: dict[str, ast.Call] = {}
     classes: dict[str, Written] = {}
-    for path in sorted(paths, key=modules.height):
+    for path in sorted(paths, key=modules.level):
         if path in made:
             continue
-        height = modules.height(path)
-        same = [p for p in paths if modules.height(p) == height]
+        level = modules.level(path)
+        same = sorted((p for p in paths if modules.level(p) == level), key=modules.height)
         for group in alike([_instance(p, modules, bodies, made, loops) for p in same]):
             first = group[0]
             label = _class_name(first)

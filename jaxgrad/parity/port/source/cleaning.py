@@ -126,7 +126,7 @@ def _kept(body: list[ast.stmt], reads: Counter[str]) -> list[ast.stmt]:
             if not statement.body and not statement.orelse:
                 continue
             if not statement.body:
-                statement.test = ast.UnaryOp(ast.Not(), statement.test)
+                statement.test = syntax.negated(statement.test)
                 statement.body, statement.orelse = statement.orelse, []
         found.append(statement)
     return found

@@ -214,7 +214,7 @@ def reading_order(functions: Sequence[Written]) -> list[Written]:
 
 def _in_order(node: ast.AST) -> list[str]:
     """Return the functions of the port that a node names, in the order of the source."""
-    names = [n.id for n in ast.walk(node) if syntax.is_written(n)]
+    names = syntax.written_names(node)
     text = syntax.text(node)
     found = {n: re.search(rf"\b{re.escape(n)}\(", text) for n in names}
     return sorted(found, key=lambda n: m.start() if (m := found[n]) else len(text))

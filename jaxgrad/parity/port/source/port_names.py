@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from jaxgrad.parity.port.source import syntax
+
 
 RESERVED = frozenset(
     {
@@ -32,9 +34,7 @@ MARK = re.compile(
 
 def renames(node: ast.AST) -> dict[str, str]:
     """Return other names for variables of a function: `input` is `x`, if there is no `x`."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names |= {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
-    return {"input": "input_"} if "x" in names else {}
+    return {"input": "input_"} if "x" in syntax.all_names(node) else {}
 
 
 def port_name(name: str) -> str:

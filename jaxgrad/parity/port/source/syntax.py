@@ -72,6 +72,25 @@ def is_itself(statement: ast.stmt) -> bool:
     return False
 
 
+def negated(test: ast.expr) -> ast.expr:
+    """Return `a != b` for `a == b`, likewise for `in` and `is`, and `not test` for another test.
+
+    `a < b` and `a >= b` are both false for NaN, so that an ordering gets its `not` too.
+    """
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return operand
+        case ast.Compare(left, [op], [right]) if type(op) in _NEGATED:
+            return ast.Compare(left, [_NEGATED[type(op)]()], [right])
+    return ast.UnaryOp(ast.Not(), test)
+
+
+_NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+
+
 def dotted_name(code: ast.AST | None) -> str:
     """Return `jnp.split` for the attribute of a name, and "" for an expression that is none."""
     names: list[str] = []
@@ -289,10 +308,38 @@ def names_in(node: ast.AST) -> list[str]:
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
 
 
+def variables_read(node: ast.AST) -> list[str]:
+    """Return every variable that a node reads, once per use, without the port's functions."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    return [n.id for n in names if not is_written(n)]
+
+
+def stored_names(node: ast.AST) -> list[str]:
+    """Return every name that is assigned in a node, once per assignment."""
+    return [
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+
+
+def all_names(node: ast.AST) -> set[str]:
+    """Return the names in a node: variables, functions and parameters, of nested functions too.
+
+    They are the names that a new variable of a function cannot have.
+    """
+    inner = list(ast.walk(node))
+    names = {n.id for n in inner if isinstance(n, ast.Name)}
+    names |= {n.name for n in inner if isinstance(n, ast.FunctionDef) and n is not node}
+    return names | {n.arg for n in inner if isinstance(n, ast.arg)}
+
+
+def written_names(node: ast.AST) -> list[str]:
+    """Return the functions of the port that a node names, once per use."""
+    return [n.id for n in ast.walk(node) if is_written(n)]
+
+
 def assigned(node: ast.AST) -> set[str]:
     """Return the names that a function or a statement assigns, or gives new parts as params."""
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    return {n.id for n in names if isinstance(n.ctx, ast.Store)} | updated(node)
+    return {*stored_names(node)} | updated(node)
 
 
 def updated(node: ast.AST) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import json
 import re
 import textwrap
@@ -155,9 +156,19 @@ def _class_text(written: Written, node: ast.ClassDef) -> str:
     bases = f"({', '.join(map(syntax.text, node.bases))})" if node.bases else ""
     lines += [f"class {written.name}{bases}:", *_docstring(written)]
     for n, method in enumerate(node.body):
-        text = [line for line in statement_lines(method, 4) if line]
+        text = _separated(statement_lines(method, 4))
         lines += ["", *text] if n or written.doc else text
     return "\n".join(lines)
+
+
+def _separated(lines: Sequence[str]) -> list[str]:
+    """Return lines with one blank line around a nested function, and none where a body begins."""
+    kept: list[str] = []
+    for line, after in itertools.pairwise([*lines, ""]):
+        begins = not kept or kept[-1].lstrip().startswith(("def ", "):"))
+        if line or (after and not begins):
+            kept.append(line)
+    return kept
 
 
 def _docstring(written: Written) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import RESERVED
@@ -80,7 +81,7 @@ def leave(refusal: PortError, after: Sequence[ast.stmt], start: Before, scope: S
         raise refusal from None
     returns = isinstance(nodes[-1], ast.Return)
     changed = [n for n in read if _is_changed(scope.values[n], start.versions)]
-    names = list(dict.fromkeys([*(n for s in nodes for n in _assigned(s)), *changed]))
+    names = list(dict.fromkeys([*(n for s in nodes for n in syntax.stored_names(s)), *changed]))
     names = [RESULT] if returns else [n for n in names if n in space and n not in sized]
     results = {n: space[n] for n in names}
     depends = {n: x for n, x in space.items() if n in sized}
@@ -141,7 +142,7 @@ def _read(nodes: Sequence[ast.stmt], scope: Scope) -> list[str]:
     own: set[str] = set()
     for node in nodes:
         found += [n for n in syntax.names_in(node) if n in scope.values and n not in own]
-        own |= set(_assigned(node))
+        own |= set(syntax.stored_names(node))
     return sorted(dict.fromkeys(found), key=lambda name: name != "self")
 
 
@@ -157,7 +158,7 @@ def _sized(nodes: Sequence[ast.stmt], scope: Scope) -> set[str]:
             values = {name: _changed(real_of(scope.values[name]), change) for name in read}
             space = _run(nodes, values, scope)
             shapes.append({n: x.shape for n, x in space.items() if isinstance(x, torch.Tensor)})
-    names = {RESULT, *(n for s in nodes for n in _assigned(s))}
+    names = {RESULT, *(n for s in nodes for n in syntax.stored_names(s))}
     return {n for n in names if len({own[n] for own in shapes if n in own}) > 1}
 
 
@@ -179,11 +180,6 @@ def _reversed(tensor: torch.Tensor) -> torch.Tensor:
 
 def _versions(values: dict[str, Value]) -> dict[int, int]:
     return {id(t.real): t.real._version for v in values.values() for t in tensors_in(v)}
-
-
-def _assigned(node: ast.stmt) -> list[str]:
-    stores = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    return [n.id for n in stores]
 
 
 def _is_changed(value: Value, versions: dict[int, int]) -> bool:
@@ -248,8 +244,7 @@ def _function(
             return other
     name = syntax.unique("by_hand", {w.name for w in run.written} | RESERVED)
     code = "; ".join(map(syntax.text, nodes))
-    last = f"-{scope.place(nodes[-1]).line} do" if len(nodes) > 1 else " does"
-    doc = f"Write by hand what {_short(scope.place(nodes[0]))}{last}: `{code}`."
+    doc = f"Write by hand what {_lines(nodes, scope)}: `{code}`."
     if results:
         doc += f" It returns {_typed(results)}"
         doc += " for the example inputs; the size depends on values." if RESULT in sized else "."
@@ -275,6 +270,15 @@ def note_of(holes: Sequence[Hole]) -> list[str]:
 
 def _short(place: Place) -> str:
     return str(Place(place.file, place.line))
+
+
+def _lines(nodes: Sequence[ast.stmt], scope: Scope) -> str:
+    """Return `line 3 of model.py does`, or `lines 3 to 7 of model.py do`."""
+    first, last = scope.place(nodes[0]), scope.place(nodes[-1]).line
+    file = short_name(first.file)
+    if len(nodes) == 1:
+        return f"line {first.line} of {file} does"
+    return f"lines {first.line} to {last} of {file} do"
 
 
 def _typed(values: dict[str, Any]) -> str:

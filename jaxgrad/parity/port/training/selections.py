@@ -34,6 +34,15 @@ def selection(names: Sequence[str], others: Sequence[str]) -> str:
     return " or ".join(test for test in tests if test)
 
 
+def negated(test: str) -> str:
+    """Return an expression of `name` that is true where a selection is false.
+
+    >>> negated('name in ("a", "b")')
+    'name not in ("a", "b")'
+    """
+    return _quoted(syntax.negated(ast.parse(test, mode="eval").body))
+
+
 def _last(name: str) -> str:
     return name.rpartition("/")[2]
 

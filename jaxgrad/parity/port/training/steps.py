@@ -14,7 +14,7 @@ from jaxgrad.parity.port.training import optimizers
 from jaxgrad.parity.port.training.losses import argument_names, write_loss
 from jaxgrad.parity.port.training.recipes import Recipe, Training, training_of
 from jaxgrad.parity.port.training.schedules import write_rates
-from jaxgrad.parity.port.training.selections import selection
+from jaxgrad.parity.port.training.selections import negated, selection
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.params import Layout
 from jaxgrad.parity.port.values.scope import Run
@@ -88,7 +88,7 @@ def _paths(names: Iterable[str]) -> list[str]:
 def test_of(trained: Sequence[str], others: Sequence[str]) -> str:
     """Return the shorter expression in `name` that is true for the trained paths only."""
     test, positive = selection(others, trained), selection(trained, others)
-    return positive if len(positive) <= len(test) else f"not ({test})"
+    return positive if len(positive) <= len(test) else negated(test)
 
 
 def optimizer_section(

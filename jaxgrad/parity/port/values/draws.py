@@ -118,7 +118,7 @@ def split_each(body: Sequence[ast.stmt], around: ast.AST, function: str) -> list
         around: The function that they are in.
         function: The name of the function that splits keys.
     """
-    name_keys(body, {n.id for n in ast.walk(around) if isinstance(n, ast.Name)})
+    name_keys(body, syntax.all_names(around))
     return with_splits(body, lambda own: split_off(own, function))
 
 

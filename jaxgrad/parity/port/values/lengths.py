@@ -66,7 +66,7 @@ def require(test: ast.expr, scope: Scope, node: ast.AST) -> None:
 def _is_still(code: ast.expr, real: Any) -> ast.expr:
     """Return the test that an expression is what it is in the run."""
     if isinstance(real, bool):
-        return code if real else ast.UnaryOp(ast.Not(), code)
+        return code if real else syntax.negated(code)
     return ast.Compare(code, [ast.Eq()], [syntax.literal(real)])
 
 

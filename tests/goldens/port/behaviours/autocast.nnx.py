@@ -17,5 +17,6 @@ class Autocast(nnx.Module):
         def autocast_region():
             h = self.inner(x)
             return h
+
         h = jaxgrad.autocast(autocast_region, jnp.bfloat16)()
         return self.outer(jnp.tanh(h.astype(x.dtype)))

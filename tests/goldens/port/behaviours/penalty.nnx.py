@@ -20,8 +20,10 @@ class Penalty(nnx.Module):
     def __call__(self, x):
         x = lax.stop_gradient(x)
         out = self.outer(jnp.tanh(self.inner(x)))
+
         def value(x):
             out = self.outer(jnp.tanh(self.inner(x)))
             return out.sum()
+
         (grad,) = jax.grad(value, (0,))(x)
         return out.sum() + jnp.square(F.norm(grad, dim=-1) - 1).mean()

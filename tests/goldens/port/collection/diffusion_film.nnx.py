@@ -53,7 +53,7 @@ class ScaleShiftBlock(nnx.Module):
         return x + self.conv2(jax.nn.silu(h))
 
 
-def timestep_embedding(timesteps, *, max_period=10000, dim):
+def timestep_embedding(timesteps, *, dim, max_period=10000):
     """timestep_embedding (port_collection/generative.py:0)."""
     half = dim // 2
     freqs = jnp.exp(-math.log(max_period) * jnp.arange(half, dtype=jnp.float32) / half)

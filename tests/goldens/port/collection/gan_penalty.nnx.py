@@ -32,9 +32,11 @@ class WassersteinCritic(nnx.Module):
     def compute_gradient_penalty(self, real_samples, fake_samples, alpha):
         interpolates = alpha * real_samples + (1 - alpha) * fake_samples
         interpolates = lax.stop_gradient(interpolates)
+
         def value(interpolates):
             d_interpolates = self.model(interpolates)
             return d_interpolates.sum()
+
         gradients = jax.grad(value, (0,))(interpolates)[0]
         gradients = gradients.reshape(gradients.shape[0], -1)
         return ((F.norm(gradients, p=2, dim=1) - 1) ** 2).mean()

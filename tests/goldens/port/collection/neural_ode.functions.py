@@ -11,7 +11,7 @@ from jaxgrad import functional
 F = functional.at("2.13")
 
 
-def neural_ode(p, y0, *, steps=4, t1=1.0):
+def neural_ode(p, y0, *, t1=1.0, steps=4):
     """NeuralODE (port_collection/generative.py:0): y0 (N, 3) -> (N, 3)."""
     y = y0
     h = t1 / steps

@@ -9,7 +9,12 @@ class TCN(nnx.Module):
     """TCN (port_collection/sequence.py:0)."""
 
     def __init__(self, *, rngs: nnx.Rngs):
-        self.network = nnx.Sequential(TemporalBlock(rngs=rngs), TemporalBlock2(rngs=rngs))
+        self.network = nnx.Sequential(
+            TemporalBlock(
+                in_channels=2, padding=1, downsample=Conv1d(2, 3, 1, rngs=rngs), rngs=rngs
+            ),
+            TemporalBlock(in_channels=3, padding=2, rngs=rngs),
+        )
 
     def __call__(self, x):
         return self.network(x)[:, :, -1]
@@ -18,14 +23,14 @@ class TCN(nnx.Module):
 class TemporalBlock(nnx.Module):
     """TemporalBlock (port_collection/sequence.py:0)."""
 
-    def __init__(self, *, rngs: nnx.Rngs):
+    def __init__(self, in_channels, padding, downsample=nnx.identity, *, rngs: nnx.Rngs):
         self.net = nnx.Sequential(
-            weight_norm(Conv1d(2, 3, 2, padding=1, rngs=rngs)),
-            Chomp1d(chomp_size=1),
+            weight_norm(Conv1d(in_channels, 3, 2, padding=padding, dilation=padding, rngs=rngs)),
+            Chomp1d(chomp_size=padding),
             jax.nn.relu,
             Dropout(0.2, rngs=rngs),
         )
-        self.downsample = Conv1d(2, 3, 1, rngs=rngs)
+        self.downsample = downsample
 
     def __call__(self, x):
         out = self.net(x)
@@ -41,20 +46,3 @@ class Chomp1d(nnx.Module):
 
     def __call__(self, x):
         return x[:, :, : -self.chomp_size]
-
-
-class TemporalBlock2(nnx.Module):
-    """TemporalBlock (port_collection/sequence.py:0)."""
-
-    def __init__(self, *, rngs: nnx.Rngs):
-        self.net = nnx.Sequential(
-            weight_norm(Conv1d(3, 3, 2, padding=2, dilation=2, rngs=rngs)),
-            Chomp1d(chomp_size=2),
-            jax.nn.relu,
-            Dropout(0.2, rngs=rngs),
-        )
-
-    def __call__(self, x):
-        out = self.net(x)
-        res = x
-        return jax.nn.relu(out + res)

@@ -20,11 +20,14 @@ class Branch(nnx.Module):
 
     def __call__(self, x):
         h = self.inner(x)
+
         def then(h):
             h = jnp.tanh(h)
             return h
+
         def otherwise(h):
             h = h * 3
             return h
+
         h = lax.cond(h.sum() > 0, then, otherwise, h)
         return self.outer(h)

@@ -17,8 +17,10 @@ class Pulled(nnx.Module):
     def __call__(self, x, cotangent):
         x = lax.stop_gradient(x)
         h = jnp.tanh(self.inner(x))
+
         def value(x):
             h = jnp.tanh(self.inner(x))
             return h
+
         (grad,) = jax.vjp(value, x)[1](cotangent)
         return self.outer(h).sum() + jnp.square(grad).sum()

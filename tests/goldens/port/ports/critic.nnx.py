@@ -23,9 +23,11 @@ class Penalised(nnx.Module):
     def __call__(self, real, noise, alpha, present):
         fake = lax.stop_gradient(self.generator(noise).reshape(real.shape))
         mixed = alpha * real + (1 - alpha) * fake
+
         def value(mixed):
             scores = self.critic(mixed, present)
             return scores.sum()
+
         (slope,) = jax.grad(value, (0,))(mixed)
         return self.critic(real, present), self.critic(fake, present), slope
 

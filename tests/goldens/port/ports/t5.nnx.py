@@ -23,9 +23,19 @@ class T5(nnx.Module):
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.shared = Embedding(17, 16, dtype=jnp.float64, rngs=rngs)
-        self.encoder = nnx.List([T5Block(rngs=rngs), T5Block2(rngs=rngs)])
+        self.encoder = nnx.List(
+            [
+                T5Block(self_attn=T5Attention(rngs=rngs), rngs=rngs),
+                T5Block(self_attn=T5Attention2(rngs=rngs), rngs=rngs),
+            ]
+        )
         self.encoder_norm = T5LayerNorm()
-        self.decoder = nnx.List([T5Block3(rngs=rngs), T5Block4(rngs=rngs)])
+        self.decoder = nnx.List(
+            [
+                T5Block2(self_attn=T5Attention3(rngs=rngs), rngs=rngs),
+                T5Block2(self_attn=T5Attention2(rngs=rngs), rngs=rngs),
+            ]
+        )
         self.decoder_norm = T5LayerNorm()
 
     def __call__(self, source, target):
@@ -49,9 +59,9 @@ class T5(nnx.Module):
 class T5Block(nnx.Module):
     """T5Block (ports/t5.py:0)."""
 
-    def __init__(self, *, rngs: nnx.Rngs):
+    def __init__(self, self_attn, *, rngs: nnx.Rngs):
         self.norm1 = T5LayerNorm()
-        self.self_attn = T5Attention(rngs=rngs)
+        self.self_attn = self_attn
         self.norm3 = T5LayerNorm()
         self.wi = Linear(16, 32, bias=False, dtype=jnp.float64, rngs=rngs)
         self.wo = Linear(32, 16, bias=False, dtype=jnp.float64, rngs=rngs)
@@ -108,23 +118,6 @@ class T5Attention(nnx.Module):
         return self.relative_attention_bias(bucket).transpose(2, 0, 1)[None]
 
 
-class T5Block2(nnx.Module):
-    """T5Block (ports/t5.py:0)."""
-
-    def __init__(self, *, rngs: nnx.Rngs):
-        self.norm1 = T5LayerNorm()
-        self.self_attn = T5Attention2(rngs=rngs)
-        self.norm3 = T5LayerNorm()
-        self.wi = Linear(16, 32, bias=False, dtype=jnp.float64, rngs=rngs)
-        self.wo = Linear(32, 16, bias=False, dtype=jnp.float64, rngs=rngs)
-        self.dropout = Dropout(0.1, rngs=rngs)
-
-    def __call__(self, x, bias):
-        y = self.norm1(x)
-        x = x + self.dropout(self.self_attn(y, y, bias))
-        return x + self.dropout(self.wo(jax.nn.relu(self.wi(self.norm3(x)))))
-
-
 class T5Attention2(nnx.Module):
     """T5Attention (ports/t5.py:0)."""
 
@@ -145,12 +138,12 @@ class T5Attention2(nnx.Module):
         return self.o((weights @ v).swapaxes(1, 2).reshape(*x.shape))
 
 
-class T5Block3(nnx.Module):
+class T5Block2(nnx.Module):
     """T5Block (ports/t5.py:0)."""
 
-    def __init__(self, *, rngs: nnx.Rngs):
+    def __init__(self, self_attn, *, rngs: nnx.Rngs):
         self.norm1 = T5LayerNorm()
-        self.self_attn = T5Attention3(rngs=rngs)
+        self.self_attn = self_attn
         self.norm2 = T5LayerNorm()
         self.cross_attn = T5Attention2(rngs=rngs)
         self.norm3 = T5LayerNorm()
@@ -194,23 +187,3 @@ class T5Attention3(nnx.Module):
         large = jnp.clip(near + (ratio * (BUCKETS - near)).astype(int), max=BUCKETS - 1)
         bucket = offset + jnp.where(distance < near, distance, large)
         return self.relative_attention_bias(bucket).transpose(2, 0, 1)[None]
-
-
-class T5Block4(nnx.Module):
-    """T5Block (ports/t5.py:0)."""
-
-    def __init__(self, *, rngs: nnx.Rngs):
-        self.norm1 = T5LayerNorm()
-        self.self_attn = T5Attention2(rngs=rngs)
-        self.norm2 = T5LayerNorm()
-        self.cross_attn = T5Attention2(rngs=rngs)
-        self.norm3 = T5LayerNorm()
-        self.wi = Linear(16, 32, bias=False, dtype=jnp.float64, rngs=rngs)
-        self.wo = Linear(32, 16, bias=False, dtype=jnp.float64, rngs=rngs)
-        self.dropout = Dropout(0.1, rngs=rngs)
-
-    def __call__(self, x, bias, memory, memory_bias):
-        y = self.norm1(x)
-        x = x + self.dropout(self.self_attn(y, y, bias))
-        x = x + self.dropout(self.cross_attn(self.norm2(x), memory, memory_bias))
-        return x + self.dropout(self.wo(jax.nn.relu(self.wi(self.norm3(x)))))

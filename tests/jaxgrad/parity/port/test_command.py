@@ -10,6 +10,7 @@ import torch
 import jaxgrad
 from jaxgrad.parity import Report, __main__
 from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.port import stages
 from jaxgrad.parity.port.proof import verifying
 from jaxgrad.parity.port.source import syntax
 
@@ -319,7 +320,7 @@ def test_the_bar_moves_with_each_step_of_writing_and_proving(model, tmp_path, mo
     """The bar of `port` and `verify` knows the names of the steps."""
     steps = []
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    monkeypatch.setattr(__main__, "_lines", lambda title, *, announced: steps.append)
+    monkeypatch.setattr(stages, "in_log", lambda title: steps.append)
     target = tmp_path / "ported.py"
 
     assert main(["port", f"{model}::make_model", "-o", str(target)]) == 0

@@ -8,8 +8,8 @@ To be written by hand: refused (mymodel.py:0)
 
 
 def refused(p, x):
-    """Write by hand what mymodel.py:0 does: `return x * x.max().item()`. It returns result:
-    float32[4, 3].
+    """Write by hand what line 0 of mymodel.py does: `return x * x.max().item()`. It returns
+    result: float32[4, 3].
     """
     raise NotImplementedError(
         "mymodel.py:0 `return x * x.max().item()`: item() reads the value of a tensor, which is "

@@ -146,10 +146,12 @@ def test_a_tree_with_counters_is_copied_as_a_whole():
     assert proves(Loaded(norm), X)
 
 
-def test_a_part_of_a_loop_stays_with_the_rest_of_it():
+def test_an_iteration_of_another_kind_is_beside_the_map():
     """The counter is cast to integers, which makes its iteration differ."""
     text = source(State(norm), X)
-    assert "tree.map(lambda target" not in text
+    assert "lambda target, online: 0.5 * (target + online)" in text
+    assert '.astype(k.dtype)\n    p["target"][1]["num_batches_tracked"] = k\n' in text
+    assert "online = {" not in text
     assert proves(State(norm), X)
 
 

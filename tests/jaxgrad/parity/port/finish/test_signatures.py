@@ -1,11 +1,14 @@
 """Every function has its parameters in one order."""
 
+import math
+
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as tf
 from torch.utils.checkpoint import checkpoint
 
+import jaxgrad
 from tests.jaxgrad.parity.port._ports import source
 
 
@@ -54,3 +57,22 @@ def test_an_entry_that_draws_in_eval_mode_needs_a_key_by_name():
     """The docstring says that the key is always needed."""
     text = source(Noisy(), X)
     assert "def noisy(p, x, *, rng):" in text and "eval mode needs none" not in text
+
+
+def waves(t, width, period=100.0):
+    return torch.cos(t[:, None] * math.log(period) / width)
+
+
+class Timed(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, t):
+        return waves(t, self.width)
+
+
+def test_keywords_have_the_order_of_the_torch_function():
+    """A keyword with a default is after those without one, as in torch."""
+    text = jaxgrad.port(Timed(8), (X[:, 0],), style="nnx").source
+    assert "def waves(t, *, width, period=100.0):" in text

@@ -182,3 +182,68 @@ def test_comments_of_the_loop_are_above_the_map():
     text = source(Commented(), X)
     assert "# the target follows slowly" in text
     assert "# by a tenth" in text
+
+
+class State(Averaged):
+    """The floating tensors of a state_dict are averaged, and the counter is copied."""
+
+    @torch.no_grad()
+    def update(self):
+        pairs = zip(
+            self.target.state_dict().values(), self.online.state_dict().values(), strict=True
+        )
+        for k, q in pairs:
+            if k.is_floating_point():
+                k.copy_(self.momentum * k + (1 - self.momentum) * q)
+            else:
+                k.copy_(q)
+
+
+def test_iterations_of_two_kinds_are_ordered_so_that_one_kind_is_a_map():
+    """The counter is in the middle of the state_dict."""
+    text = source(State(norm), X)
+    assert "lambda target, online: momentum * target + (1 - momentum) * online" in text
+    assert 'return name != "1/num_batches_tracked"' in text
+    assert 'p["target"][1]["num_batches_tracked"] = ' in text
+    assert proves(State(norm), X)
+
+
+class Chained(State):
+    """The bias of each layer becomes the mean of the weight before it."""
+
+    @torch.no_grad()
+    def update(self):
+        weight: Any = self.target[0].weight
+        for name, k in self.target.named_parameters():
+            if name.endswith("weight"):
+                k.mul_(self.momentum)
+                weight = k
+            else:
+                k.copy_(weight.mean().expand(k.shape))
+
+
+def test_iterations_that_read_what_another_one_changes_keep_their_order():
+    text = source(Chained(), X)
+    assert "jax.tree.map" not in text.replace("jax.tree.map(lambda x: x, p)", "")
+    assert proves(Chained(), X)
+
+
+class Left(State):
+    """The variable of the loop is read after it."""
+
+    @torch.no_grad()
+    def update(self):
+        total = 0
+        for k, q in zip(self.target.parameters(), self.online.parameters(), strict=True):
+            if k.ndim > 1:
+                new = k * self.momentum + q
+            else:
+                new = q * 0.5
+            k.copy_(new)
+            total = new.sum()
+        first: Any = self.target[0].weight
+        first.add_(total)
+
+
+def test_a_loop_whose_last_value_is_read_after_it_keeps_its_order():
+    assert proves(Left(), X)

@@ -115,3 +115,23 @@ class Statistics(nn.Module):
 
 def test_a_method_that_returns_nothing_changes_its_buffers():
     assert "self.keep(x)" in written(Statistics())
+
+
+class State(Averaged):
+    """The floating tensors of a state_dict are averaged, and the counter is copied."""
+
+    def update(self):
+        online = self.online.state_dict()
+        for name, k in self.target.state_dict().items():
+            if k.dtype.is_floating_point:
+                k.mul_(self.momentum).add_(online[name], alpha=1 - self.momentum)
+            else:
+                k.copy_(online[name])
+
+
+def test_the_floating_variables_of_a_state_dict_are_chosen_by_a_filter():
+    text = written(State())
+    assert "def is_floating(_, x):" in text
+    assert "target = nnx.state(self.target, is_floating)" in text
+    assert "online = nnx.state(self.online, is_floating)" in text
+    assert "self.target.layers[1].num_batches_tracked[...] = " in text

@@ -57,6 +57,28 @@ def test_an_update_of_a_loops_module_gets_its_place_where_the_loop_is_unrolled()
     assert isinstance(new.targets[0].elts[1].ctx, ast.Store)
 
 
+@pytest.mark.parametrize(
+    ("test", "negated"),
+    [
+        ("a == b", "a != b"),
+        ("a != b", "a == b"),
+        ("a in b", "a not in b"),
+        ("a not in b", "a in b"),
+        ("a is None", "a is not None"),
+        ("a is not None", "a is None"),
+        ("not a", "a"),
+        ("a < b", "not a < b"),
+        ("a == b == c", "not a == b == c"),
+        ("a or b", "not (a or b)"),
+    ],
+)
+def test_a_negated_comparison_has_the_other_operator(test, negated):
+    """The negation of an ordering keeps its `not`, because both orderings are false for NaN."""
+    code = ast.parse(test, mode="eval").body
+
+    assert syntax.text(syntax.negated(code)) == negated
+
+
 def test_a_stop_is_known_by_what_it_means():
     """A call of `lax.stop_gradient` that the porter has not written as a stop is not one."""
     value = syntax.name("x")

@@ -115,7 +115,7 @@ def test_a_statement_that_cannot_be_a_function_leaves_the_call_around_it():
         written(Branches())
     source = written(Around()).source
     assert "    y = by_hand(p, x, mask)" in source
-    assert "Write by hand what test_holes.py:60 does: `y = self.inner(x, mask)`." in source
+    assert "Write by hand what line 60 of test_holes.py does: `y = self.inner(x, mask)`." in source
 
 
 def test_without_holes_the_refusal_stays():
@@ -250,7 +250,7 @@ def test_statements_that_use_an_array_of_varying_size_are_one_function(style):
     assert "    loss = by_hand(both, pred)\n" in ported.source
     about = " ".join(ported.space["by_hand"].__doc__.split())
     first = Selects.forward.__code__.co_firstlineno + 3
-    assert f"what test_holes.py:{first}-{first + 2} do: `keep = (both[0] < 3)." in about
+    assert f"what lines {first} to {first + 2} of test_holes.py do: `keep = (both[0] < 3)." in about
     assert about.endswith(
         "keep.numel())`. It returns loss: float32[]. Inside of it, sizes that depend on values: "
         "keep: int64[3], picked: float32[3, 3] in the example."

@@ -18,8 +18,10 @@ class Nested(nnx.Module):
 
     def __call__(self, x):
         scale = jax.nn.sigmoid(x)
+
         def recomputed(x):
             joined = jnp.concatenate([x, scale], axis=1)
             joined = joined * jnp.tanh(joined)
             return self.layers(joined) * 2
+
         return self.out(jax.checkpoint(recomputed)(x))

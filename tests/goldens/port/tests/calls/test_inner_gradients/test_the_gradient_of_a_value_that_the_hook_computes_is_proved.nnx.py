@@ -21,10 +21,14 @@ class Equilibrium(nnx.Module):
     def __call__(self, x):
         z = self.fc(x)
         start = lax.stop_gradient(z)
+
         def on_grad(grad):
             value = jnp.tanh(self.fc(start))
+
             def value_2(start):
                 value = jnp.tanh(self.fc(start))
                 return value
+
             return grad + lax.stop_gradient(jax.vjp(value_2, start)[1](grad))[0]
+
         return jaxgrad.hook(z, on_grad)

@@ -20,11 +20,13 @@ class Recomputed(nnx.Module):
     def __call__(self, x):
         dropout_rng = None if self.deterministic else self.rngs()
         dropout_rng_2 = None if self.deterministic else self.rngs()
+
         def recomputed(x):
             x_2 = F.dropout(self.fc(x), p=0.5, training=not self.deterministic, key=dropout_rng)
             return jnp.sin(x_2) * F.dropout(
                 x_2, p=0.1, training=not self.deterministic, key=dropout_rng_2
             )
+
         return jax.checkpoint(recomputed)(x)
 
 # ---- the next port of this test ----
@@ -50,11 +52,13 @@ class Recomputed(nnx.Module):
     def __call__(self, x):
         dropout_rng = None if self.deterministic else self.rngs()
         dropout_rng_2 = None if self.deterministic else self.rngs()
+
         def recomputed(x):
             x_2 = F.dropout(self.fc(x), p=0.5, training=not self.deterministic, key=dropout_rng)
             return jnp.sin(x_2) * F.dropout(
                 x_2, p=0.1, training=not self.deterministic, key=dropout_rng_2
             )
+
         return jax.checkpoint(recomputed)(x)
 
 # ---- the next port of this test ----
@@ -80,9 +84,11 @@ class Recomputed(nnx.Module):
     def __call__(self, x):
         dropout_rng = None if self.deterministic else self.rngs()
         dropout_rng_2 = None if self.deterministic else self.rngs()
+
         def recomputed(x):
             x_2 = F.dropout(self.fc(x), p=0.5, training=not self.deterministic, key=dropout_rng)
             return jnp.sin(x_2) * F.dropout(
                 x_2, p=0.1, training=not self.deterministic, key=dropout_rng_2
             )
+
         return jax.checkpoint(recomputed)(x)

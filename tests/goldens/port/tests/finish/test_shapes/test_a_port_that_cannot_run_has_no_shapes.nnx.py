@@ -14,8 +14,8 @@ class Sorts(nnx.Module):
 
 
 def by_hand(x):
-    """Write by hand what test_shapes.py:0 does: `return x * len(x.unique())`. It returns result:
-    float32[5, 3].
+    """Write by hand what line 0 of test_shapes.py does: `return x * len(x.unique())`. It returns
+    result: float32[5, 3].
     """
     raise NotImplementedError(
         "test_shapes.py:0 `return x * len(x.unique())`: unique() makes a size that depends on "

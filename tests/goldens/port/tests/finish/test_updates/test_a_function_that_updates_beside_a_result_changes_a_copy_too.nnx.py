@@ -23,6 +23,7 @@ class Counting(nnx.Module):
         def then(x):
             x = x * 2
             return x, self.count[...] + 1
+
         x, count = lax.cond(x.sum() > 0, then, lambda x: (x, self.count[...]), x)
         self.count[...] = count
         return x

@@ -20,8 +20,10 @@ class Twice(nnx.Module):
 
     def __call__(self, x):
         h = self.first(x)
+
         def value(h):
             return Cube(h).sum()
+
         (grad,) = jax.grad(value, (0,))(h)
         return self.second(grad)
 
@@ -78,8 +80,10 @@ class Twice(nnx.Module):
 
     def __call__(self, x):
         h = self.first(x)
+
         def value(h):
             return Cube(h).sum()
+
         (grad,) = jax.grad(value, (0,))(h)
         return self.second(grad)
 

@@ -23,11 +23,13 @@ class Attention(nnx.Module):
         places = jnp.arange(x.shape[1])
         rows = []
         for one in keep:
+
             def function(query, key):
                 result = jnp.ones((), dtype=bool)
                 result = result & causal(query, key)
                 result = result & one[key]
                 return result
+
             mask = jax.vmap(
                 jax.vmap(function, in_axes=(None, 0)), in_axes=(0, None)
             )(places, places)

@@ -24,12 +24,15 @@ class Branches(nnx.Module):
 
     def __call__(self, x):
         h = self.inp(x)
+
         def then(h):
             h = h * 2
             y = h.mean(axis=0)
             return h, y
+
         def otherwise(h):
             y = F.max(h, dim=0).values
             return h, y
+
         h, y = lax.cond(h.sum() > 0, then, otherwise, h)
         return y + lax.cond(h.mean() > 1, lambda: h[0], lambda: h[1])

@@ -24,8 +24,10 @@ class Penalty(nnx.Module):
         x = lax.stop_gradient(x)
         score = self.score(x)
         ones = jnp.ones_like(score)
+
         def value(x):
             score = self.score(x)
             return score
+
         (slope,) = jax.vjp(value, x)[1](ones)
         return score.mean() + ((F.norm(slope, dim=1) - 1) ** 2).mean()

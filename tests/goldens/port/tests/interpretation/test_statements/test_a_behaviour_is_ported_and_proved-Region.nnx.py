@@ -21,5 +21,6 @@ class Region(nnx.Module):
         def autocast_region():
             h = self.a(x)
             return h
+
         h = jaxgrad.autocast(autocast_region, jnp.bfloat16)()
         return self.b(h.astype(x.dtype))

@@ -7,7 +7,7 @@ In the docstrings, letters stand for sizes that may change; numbers are the conf
 import jax.numpy as jnp
 
 
-def passes(p, x, *, steps=4, t1=1.5):
+def passes(p, x, *, t1=1.5, steps=4):
     """Passes (merging/test_numbers.py:0): x (N, L, D) -> (N, L, D)."""
     h = t1 / steps
     for _ in range(steps):

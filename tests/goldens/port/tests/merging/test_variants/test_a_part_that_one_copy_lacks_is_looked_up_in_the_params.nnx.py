@@ -10,7 +10,7 @@ class Net(nnx.Module):
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.first = Block(rngs=rngs)
-        self.second = Block2(rngs=rngs)
+        self.second = Block(down=Linear(3, 3, rngs=rngs), rngs=rngs)
 
     def __call__(self, x):
         return self.second(self.first(x))
@@ -19,20 +19,9 @@ class Net(nnx.Module):
 class Block(nnx.Module):
     """Block (merging/test_variants.py:0)."""
 
-    def __init__(self, *, rngs: nnx.Rngs):
+    def __init__(self, down=nnx.identity, *, rngs: nnx.Rngs):
         self.lin = Linear(3, 3, rngs=rngs)
-
-    def __call__(self, x):
-        identity = x
-        return jnp.tanh(self.lin(x)) + identity
-
-
-class Block2(nnx.Module):
-    """Block (merging/test_variants.py:0)."""
-
-    def __init__(self, *, rngs: nnx.Rngs):
-        self.lin = Linear(3, 3, rngs=rngs)
-        self.down = Linear(3, 3, rngs=rngs)
+        self.down = down
 
     def __call__(self, x):
         identity = self.down(x)
@@ -51,7 +40,7 @@ class Net(nnx.Module):
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.first = Block(rngs=rngs)
-        self.second = Block2(rngs=rngs)
+        self.second = Block(down=Linear(3, 3, rngs=rngs), rngs=rngs)
 
     def __call__(self, x):
         return self.second(self.first(x))
@@ -60,20 +49,9 @@ class Net(nnx.Module):
 class Block(nnx.Module):
     """Block (merging/test_variants.py:0)."""
 
-    def __init__(self, *, rngs: nnx.Rngs):
+    def __init__(self, down=nnx.identity, *, rngs: nnx.Rngs):
         self.lin = Linear(3, 3, rngs=rngs)
-
-    def __call__(self, x):
-        identity = x
-        return jnp.tanh(self.lin(x)) + identity
-
-
-class Block2(nnx.Module):
-    """Block (merging/test_variants.py:0)."""
-
-    def __init__(self, *, rngs: nnx.Rngs):
-        self.lin = Linear(3, 3, rngs=rngs)
-        self.down = Linear(3, 3, rngs=rngs)
+        self.down = down
 
     def __call__(self, x):
         identity = self.down(x)

@@ -7,8 +7,8 @@ To be written by hand: sorted_forward (test_ported.py:0)
 
 
 def sorted_forward(p, x):
-    """Write by hand what test_ported.py:0 does: `return x[x > 0].sum() + x.sum()`. It returns
-    result: float32[].
+    """Write by hand what line 0 of test_ported.py does: `return x[x > 0].sum() + x.sum()`. It
+    returns result: float32[].
     """
     raise NotImplementedError(
         "test_ported.py:0 `return x[x > 0].sum() + x.sum()`: a mask as an index makes a size "

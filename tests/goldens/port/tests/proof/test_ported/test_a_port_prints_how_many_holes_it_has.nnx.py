@@ -14,8 +14,8 @@ class Sorted(nnx.Module):
 
 
 def by_hand(x):
-    """Write by hand what test_ported.py:0 does: `return x[x > 0].sum() + x.sum()`. It returns
-    result: float32[].
+    """Write by hand what line 0 of test_ported.py does: `return x[x > 0].sum() + x.sum()`. It
+    returns result: float32[].
     """
     raise NotImplementedError(
         "test_ported.py:0 `return x[x > 0].sum() + x.sum()`: a mask as an index makes a size "

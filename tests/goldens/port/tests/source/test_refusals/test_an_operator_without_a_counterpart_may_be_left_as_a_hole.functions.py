@@ -16,7 +16,7 @@ def counted(p, x):
 
 
 def by_hand(x):
-    """Write by hand what test_refusals.py:0 does: `counts = torch.bincount(x.argmax(-1),
+    """Write by hand what line 0 of test_refusals.py does: `counts = torch.bincount(x.argmax(-1),
     minlength=4).float()`. It returns counts: float32[4].
     """
     raise NotImplementedError(

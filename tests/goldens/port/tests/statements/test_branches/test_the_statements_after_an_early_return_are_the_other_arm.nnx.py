@@ -21,9 +21,11 @@ class ReturnsEarly(nnx.Module):
 
     def __call__(self, x):
         h = self.fc(x)
+
         def otherwise():
             h = h * h
             return h + 1
+
         return lax.cond(F.abs(h).sum() > 50, lambda: h * 2, otherwise)
 
 # ---- the next port of this test ----
@@ -50,9 +52,11 @@ class ReturnsEarly(nnx.Module):
 
     def __call__(self, x):
         h = self.fc(x)
+
         def otherwise():
             h = h * h
             return h + 1
+
         return lax.cond(F.abs(h).sum() > 50, lambda: h * 2, otherwise)
 
 # ---- the next port of this test ----
@@ -79,7 +83,9 @@ class ReturnsEarly(nnx.Module):
 
     def __call__(self, x):
         h = self.fc(x)
+
         def otherwise():
             h = h * h
             return h + 1
+
         return lax.cond(F.abs(h).sum() > 50, lambda: h * 2, otherwise)

@@ -26,7 +26,7 @@ class Reads(nnx.Module):
 
 
 def by_hand(h, mask):
-    """Write by hand what test_holes.py:0 does: `loud = h[mask].mean()`. It returns loud:
+    """Write by hand what line 0 of test_holes.py does: `loud = h[mask].mean()`. It returns loud:
     float32[].
     """
     raise NotImplementedError(

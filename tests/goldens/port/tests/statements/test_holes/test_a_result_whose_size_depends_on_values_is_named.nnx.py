@@ -19,9 +19,10 @@ class Returns(nnx.Module):
 
 
 def by_hand(labels, pred):
-    """Write by hand what test_holes.py:0-221 do: `keep = (labels < 3).nonzero().squeeze(1);
-    return pred[keep]`. It returns result: float32[3, 3] for the example inputs; the size
-    depends on values. Inside of it, sizes that depend on values: keep: int64[3] in the example.
+    """Write by hand what lines 0 to 0 of test_holes.py do: `keep =
+    (labels < 3).nonzero().squeeze(1); return pred[keep]`. It returns result: float32[3, 3] for
+    the example inputs; the size depends on values. Inside of it, sizes that depend on values:
+    keep: int64[3] in the example.
     """
     raise NotImplementedError(
         "test_holes.py:0 `keep = (labels < 3).nonzero().squeeze(1)`: nonzero() makes a size "

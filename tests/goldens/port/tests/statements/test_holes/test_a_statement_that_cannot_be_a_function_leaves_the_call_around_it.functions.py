@@ -16,7 +16,7 @@ def around(p, x, mask):
 
 
 def by_hand(p, x, mask):
-    """Write by hand what test_holes.py:0 does: `y = self.inner(x, mask)`. It returns y:
+    """Write by hand what line 0 of test_holes.py does: `y = self.inner(x, mask)`. It returns y:
     float32[4, 3].
     """
     raise NotImplementedError(

@@ -23,7 +23,7 @@ def in_one_arm(p, x, labels, *, training=False):
 
 
 def by_hand(p, labels, pred):
-    """Write by hand what test_holes.py:0-231 do: `if self.training:     keep =
+    """Write by hand what lines 0 to 0 of test_holes.py do: `if self.training:     keep =
     (labels < 3).nonzero().squeeze(1) else:     keep = torch.arange(2); return
     pred[keep].mean()`. It returns result: float32[]. Inside of it, sizes that depend on values:
     keep: int64[3] in the example.

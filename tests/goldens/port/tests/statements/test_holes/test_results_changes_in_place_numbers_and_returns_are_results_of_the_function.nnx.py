@@ -19,8 +19,8 @@ class Chooses(nnx.Module):
 
 
 def by_hand_4(count, x, mask):
-    """Write by hand what test_holes.py:0 does: `return x[mask].reshape(count, -1)`. It returns
-    result: float32[2, 3] for the example inputs; the size depends on values.
+    """Write by hand what line 0 of test_holes.py does: `return x[mask].reshape(count, -1)`. It
+    returns result: float32[2, 3] for the example inputs; the size depends on values.
     """
     raise NotImplementedError(
         "test_holes.py:0 `return x[mask].reshape(count, -1)`: a mask as an index makes a size "
@@ -29,7 +29,8 @@ def by_hand_4(count, x, mask):
 
 
 def by_hand_3(mask):
-    """Write by hand what test_holes.py:0 does: `count = int(mask.sum())`. It returns count: int.
+    """Write by hand what line 0 of test_holes.py does: `count = int(mask.sum())`. It returns
+    count: int.
     """
     raise NotImplementedError(
         "test_holes.py:0 `count = int(mask.sum())`: int() of a tensor: its value is not known "
@@ -38,8 +39,8 @@ def by_hand_3(mask):
 
 
 def by_hand_2(x, mask, low, high):
-    """Write by hand what test_holes.py:0 does: `x[mask] = x[mask] + high - low`. It returns x:
-    float32[4, 3].
+    """Write by hand what line 0 of test_holes.py does: `x[mask] = x[mask] + high - low`. It
+    returns x: float32[4, 3].
     """
     raise NotImplementedError(
         "test_holes.py:0 `x[mask] = x[mask] + high - low`: a mask as an index makes a size that "
@@ -48,8 +49,8 @@ def by_hand_2(x, mask, low, high):
 
 
 def by_hand(x, mask):
-    """Write by hand what test_holes.py:0 does: `low, high = x[mask].aminmax()`. It returns low:
-    float32[], high: float32[].
+    """Write by hand what line 0 of test_holes.py does: `low, high = x[mask].aminmax()`. It
+    returns low: float32[], high: float32[].
     """
     raise NotImplementedError(
         "test_holes.py:0 `low, high = x[mask].aminmax()`: a mask as an index makes a size that "

@@ -24,10 +24,10 @@ class Selects(nnx.Module):
 
 
 def by_hand(both, pred):
-    """Write by hand what test_holes.py:0-213 do: `keep = (both[0] < 3).nonzero().squeeze(1);
-    picked = pred[keep]; loss = picked.pow(2).sum() / max(1, keep.numel())`. It returns loss:
-    float32[]. Inside of it, sizes that depend on values: keep: int64[3], picked: float32[3, 3]
-    in the example.
+    """Write by hand what lines 0 to 0 of test_holes.py do: `keep =
+    (both[0] < 3).nonzero().squeeze(1); picked = pred[keep]; loss = picked.pow(2).sum() / max(1,
+    keep.numel())`. It returns loss: float32[]. Inside of it, sizes that depend on values: keep:
+    int64[3], picked: float32[3, 3] in the example.
     """
     raise NotImplementedError(
         "test_holes.py:0 `keep = (both[0] < 3).nonzero().squeeze(1)`: nonzero() makes a size "

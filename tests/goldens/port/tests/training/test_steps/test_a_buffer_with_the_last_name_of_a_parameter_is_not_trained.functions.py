@@ -30,7 +30,7 @@ def loss_fn(params, x):
 
 def is_trained(name, _):
     """Return whether torch's optimizer trains a leaf."""
-    return not name == "inner/freq"
+    return name != "inner/freq"
 
 
 OPTIMIZER = optim.sgd(lr=0.1)

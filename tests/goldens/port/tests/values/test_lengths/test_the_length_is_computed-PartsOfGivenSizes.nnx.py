@@ -1,4 +1,5 @@
-"""JAX port of PartsOfGivenSizes (values/test_lengths.py), written by jaxgrad.port for torch 2.13."""
+"""JAX port of PartsOfGivenSizes (values/test_lengths.py), written by jaxgrad.port for torch 2.13.
+"""
 
 import jax.numpy as jnp
 from flax import nnx

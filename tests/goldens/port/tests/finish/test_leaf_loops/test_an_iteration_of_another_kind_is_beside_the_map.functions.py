@@ -13,6 +13,7 @@ Differences from torch by design:
 """
 
 import jax
+import jaxgrad
 from jax import lax
 from jaxgrad import functional
 
@@ -39,45 +40,19 @@ def state_update(p):
 def update(p):
     """update (finish/test_leaf_loops.py:0): returns updated p."""
     p = jax.tree.map(lambda x: x, p)
-    online = {
-        "0.weight": lax.stop_gradient(p["online"][0]["weight"]),
-        "0.bias": lax.stop_gradient(p["online"][0]["bias"]),
-        "1.weight": lax.stop_gradient(p["online"][1]["weight"]),
-        "1.bias": lax.stop_gradient(p["online"][1]["bias"]),
-        "1.running_mean": p["online"][1]["running_mean"],
-        "1.running_var": p["online"][1]["running_var"],
-        "1.num_batches_tracked": p["online"][1]["num_batches_tracked"],
-        "2.weight": lax.stop_gradient(p["online"][2]["weight"]),
-        "2.bias": lax.stop_gradient(p["online"][2]["bias"]),
-    }
-    k = p["target"][0]["weight"]
-    k = 0.5 * (k + online["0.weight"])
-    p["target"][0]["weight"] = lax.stop_gradient(k)
-    k = p["target"][0]["bias"]
-    k = 0.5 * (k + online["0.bias"])
-    p["target"][0]["bias"] = lax.stop_gradient(k)
-    k = p["target"][1]["weight"]
-    k = 0.5 * (k + online["1.weight"])
-    p["target"][1]["weight"] = lax.stop_gradient(k)
-    k = p["target"][1]["bias"]
-    k = 0.5 * (k + online["1.bias"])
-    p["target"][1]["bias"] = lax.stop_gradient(k)
-    k = p["target"][1]["running_mean"]
-    k = 0.5 * (k + online["1.running_mean"])
-    p["target"][1]["running_mean"] = lax.stop_gradient(k)
-    k = p["target"][1]["running_var"]
-    k = 0.5 * (k + online["1.running_var"])
-    p["target"][1]["running_var"] = lax.stop_gradient(k)
+    target, rest = jaxgrad.partition(p["target"], is_changed)
+    online, _ = jaxgrad.partition(p["online"], is_changed)
+    target = jax.tree.map(lambda target, online: 0.5 * (target + online), target, online)
+    p["target"] = jaxgrad.combine(lax.stop_gradient(target), rest)
     k = p["target"][1]["num_batches_tracked"]
-    k = (0.5 * (k + online["1.num_batches_tracked"])).astype(k.dtype)
+    k = (0.5 * (k + p["online"][1]["num_batches_tracked"])).astype(k.dtype)
     p["target"][1]["num_batches_tracked"] = k
-    k = p["target"][2]["weight"]
-    k = 0.5 * (k + online["2.weight"])
-    p["target"][2]["weight"] = lax.stop_gradient(k)
-    k = p["target"][2]["bias"]
-    k = 0.5 * (k + online["2.bias"])
-    p["target"][2]["bias"] = lax.stop_gradient(k)
     return p
+
+
+def is_changed(name, _):
+    """Return whether a leaf is one of those that change."""
+    return name != "1/num_batches_tracked"
 
 
 def online_or_target(p, x, *, training):
@@ -117,6 +92,7 @@ Differences from torch by design:
 """
 
 import jax
+import jaxgrad
 from jax import lax
 from jaxgrad import functional
 
@@ -143,45 +119,19 @@ def state_update(p):
 def update(p):
     """update (finish/test_leaf_loops.py:0): returns updated p."""
     p = jax.tree.map(lambda x: x, p)
-    online = {
-        "0.weight": lax.stop_gradient(p["online"][0]["weight"]),
-        "0.bias": lax.stop_gradient(p["online"][0]["bias"]),
-        "1.weight": lax.stop_gradient(p["online"][1]["weight"]),
-        "1.bias": lax.stop_gradient(p["online"][1]["bias"]),
-        "1.running_mean": p["online"][1]["running_mean"],
-        "1.running_var": p["online"][1]["running_var"],
-        "1.num_batches_tracked": p["online"][1]["num_batches_tracked"],
-        "2.weight": lax.stop_gradient(p["online"][2]["weight"]),
-        "2.bias": lax.stop_gradient(p["online"][2]["bias"]),
-    }
-    k = p["target"][0]["weight"]
-    k = 0.5 * (k + online["0.weight"])
-    p["target"][0]["weight"] = lax.stop_gradient(k)
-    k = p["target"][0]["bias"]
-    k = 0.5 * (k + online["0.bias"])
-    p["target"][0]["bias"] = lax.stop_gradient(k)
-    k = p["target"][1]["weight"]
-    k = 0.5 * (k + online["1.weight"])
-    p["target"][1]["weight"] = lax.stop_gradient(k)
-    k = p["target"][1]["bias"]
-    k = 0.5 * (k + online["1.bias"])
-    p["target"][1]["bias"] = lax.stop_gradient(k)
-    k = p["target"][1]["running_mean"]
-    k = 0.5 * (k + online["1.running_mean"])
-    p["target"][1]["running_mean"] = lax.stop_gradient(k)
-    k = p["target"][1]["running_var"]
-    k = 0.5 * (k + online["1.running_var"])
-    p["target"][1]["running_var"] = lax.stop_gradient(k)
+    target, rest = jaxgrad.partition(p["target"], is_changed)
+    online, _ = jaxgrad.partition(p["online"], is_changed)
+    target = jax.tree.map(lambda target, online: 0.5 * (target + online), target, online)
+    p["target"] = jaxgrad.combine(lax.stop_gradient(target), rest)
     k = p["target"][1]["num_batches_tracked"]
-    k = (0.5 * (k + online["1.num_batches_tracked"])).astype(k.dtype)
+    k = (0.5 * (k + p["online"][1]["num_batches_tracked"])).astype(k.dtype)
     p["target"][1]["num_batches_tracked"] = k
-    k = p["target"][2]["weight"]
-    k = 0.5 * (k + online["2.weight"])
-    p["target"][2]["weight"] = lax.stop_gradient(k)
-    k = p["target"][2]["bias"]
-    k = 0.5 * (k + online["2.bias"])
-    p["target"][2]["bias"] = lax.stop_gradient(k)
     return p
+
+
+def is_changed(name, _):
+    """Return whether a leaf is one of those that change."""
+    return name != "1/num_batches_tracked"
 
 
 def online_or_target(p, x, *, training):
