@@ -237,18 +237,17 @@ def _clips(training: Training) -> Iterator[Variant]:
         optimizer.step = types.MethodType(clipped, optimizer)  # which a scheduler wraps
         return optimizer
 
-    for decays, scaled, eps in itertools.product((True, False), (True, False), (0.0, 1e-6)):
-        edit = functools.partial(clip_update, scaled=scaled, eps=eps, decays=decays)
-        yield Variant(
-            Told(
+    def updates(decays: bool) -> Iterator[Variant]:
+        for scaled, eps in itertools.product((True, False), (0.0, 1e-6)):
+            edit = functools.partial(clip_update, scaled=scaled, eps=eps, decays=decays)
+            text = Told(
                 "the update is clipped instead of the gradient (clip before the optimizer in "
                 "optax.chain)",
                 "the gradient is clipped, JAX clips the update",
-            ),
-            edited(training, edit),
-            remember,
-            of_update=True,
-        )
+            )
+            yield Variant(text, edited(training, edit), remember, of_update=True)
+
+    yield from updates(decays=True)
     each = Told(
         "each weight's gradient is clipped by its own norm, torch uses the norm of all",
         "the gradients are clipped by the norm of all, JAX clips each by its own norm",
@@ -263,6 +262,7 @@ def _clips(training: Training) -> Iterator[Variant]:
         training,
         lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
     )
+    yield from updates(decays=False)
 
 
 def _clip_each(clip: Clip, parameters: Any, max_norm: float, **_: Any) -> None:

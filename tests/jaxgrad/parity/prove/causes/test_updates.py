@@ -71,6 +71,10 @@ def averaged(module: Any) -> Any:
     return AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(0.9))
 
 
+def values(parameters: Any) -> None:
+    torch.nn.utils.clip_grad_value_(parameters, 0.01)
+
+
 def averaged_before(module: Any) -> Any:
     """Return torch's average of a module that was averaged once."""
     average = averaged(module)
@@ -164,6 +168,16 @@ CASES = {
         Training(matrices_decayed, warmed_up(2e-3), scheduler=warmup),
         None,
         "the weight decay is 0.002, torch uses 0.01",
+    ),
+    "clip by value for a norm": (
+        clipped_by_a_hook,
+        optax.chain(optax.clip(0.01), optax.sgd(0.1)),
+        "the gradients are clipped by value to 0.01, torch clips them by norm",
+    ),
+    "clip by norm for values": (
+        Training(sgd, optax.chain(jaxgrad.optim.clip_grad_norm(0.1), optax.sgd(0.1)), clip=values),
+        None,
+        "the gradients are clipped by norm to 0.1, torch clips them by value",
     ),
     "clip to another norm": (
         clipped_by_a_hook,

@@ -82,6 +82,41 @@ def test_adam_with_a_root_is_optaxs(eps):
     )
 
 
+def test_nadam_is_optaxs():
+    """The first moment is one step ahead, and torch's Adam has no such setting."""
+    tx = optax.adam(RATE, 0.8, 0.95, nesterov=True)
+    check(formulas.adam(nesterov=True), lambda p: torch.optim.Adam(p, RATE, (0.8, 0.95)), tx)
+
+
+def test_adam_without_bias_correction_divides_the_moments_as_they_are():
+    own = torch_path(formulas.adam(corrected=False), lambda p: torch.optim.Adam(p, RATE))
+    first, second, weights = np.zeros(4), np.zeros(4), START
+    for g in GRADIENTS:
+        first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g * g
+        weights = weights - RATE * first / (np.sqrt(second) + 1e-8)
+    np.testing.assert_allclose(own, weights, rtol=1e-12)
+
+
+def test_the_hooks_of_the_optimizer_are_kept():
+    """A hook before the step clips the gradients, one after it halves the learning rate."""
+
+    def build(parameters: Any) -> Any:
+        optimizer = torch.optim.Adam(parameters, RATE, eps=0.1)
+
+        def clip(*_: Any) -> None:
+            torch.nn.utils.clip_grad_norm_(parameters, 0.5)
+
+        def halve(*_: Any) -> None:
+            optimizer.param_groups[0]["lr"] /= 2
+
+        optimizer.register_step_pre_hook(clip)
+        optimizer.register_step_post_hook(halve)
+        return optimizer
+
+    own = torch_path(formulas.adam(), build)
+    np.testing.assert_allclose(own, torch_path(lambda x: x, build), rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
 def test_adam_without_a_root_is_torchs(kind):
     """The weight decay is added to the gradient, or decoupled in AdamW."""

@@ -83,7 +83,8 @@ def test_clipping_is_replaced_and_put_back(name):
         (4, "the update is clipped", FLAT / 13),  # before the learning rate
         (5, "the update is clipped", FLAT / (13 + 1e-6)),
         (6, "by its own norm", np.array([0.6, 0.8, 1.0])),
-        (7, "clipped by value", np.ones(3)),
+        (7, "by its own norm", np.array([3 / (5 + 1e-6), 4 / (5 + 1e-6), 12 / (12 + 1e-6)])),
+        (8, "clipped by value", np.ones(3)),
     ],
 )
 def test_a_gradient_is_clipped_otherwise(number: int, words: str, moved: Any):
@@ -97,7 +98,7 @@ def test_a_gradient_is_clipped_otherwise(number: int, words: str, moved: Any):
 def test_a_small_gradient_is_not_clipped():
     """A maximum norm above the norm changes nothing."""
     training = Training(sgd, clip=20.0)
-    for variant in list(variants._clips(training))[:7]:
+    for variant in list(variants._clips(training))[:8]:
         np.testing.assert_allclose(stepped(variant), -0.5 * FLAT, rtol=1e-12)
 
 
@@ -157,7 +158,7 @@ def test_every_setting_of_adam_is_changed():
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
         assert f"eps_root is {root:g}, torch has none" in found
         assert f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root" in found
-    assert len(found) == 6 + 6 + 5 + 1 + 1 + 10
+    assert len(found) == 6 + 6 + 5 + 1 + 1 + 2 + 10
 
 
 def test_every_setting_of_sgd_is_changed():
