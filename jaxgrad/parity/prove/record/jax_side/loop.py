@@ -148,7 +148,8 @@ class Loop:
             jaxpr = jax.make_jaxpr(self.update)(params, self.state, params)
         except Exception:  # an accumulator in float32 does not take a state in float64
             try:
-                jaxpr = jax.make_jaxpr(self._lifted)(params, self.state, params)
+                update = lifting.lifted(self.update)
+                jaxpr = jax.make_jaxpr(update)(params, self.state, params)
             except Exception:  # numbers are only candidates for a cause
                 return []
         numbers = [abs(x) for x in literals(jaxpr)]

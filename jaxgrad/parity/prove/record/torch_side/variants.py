@@ -60,6 +60,7 @@ class Variant(NamedTuple):
 def variants(training: Training) -> Iterator[Variant]:
     """Yield the variants of a training step, the most frequent mistakes first."""
     yield from _decayed_clips(training)  # before the update of SGD, which is a multiple of it
+    yield from _sums(training)
     yield from _clips(training)
     yield from _settings(training)
     yield from _defaults(training)
@@ -263,6 +264,28 @@ def _clips(training: Training) -> Iterator[Variant]:
         lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
     )
     yield from updates(decays=False)
+
+
+def _sums(training: Training) -> Iterator[Variant]:
+    """Yield the variant that adds the gradients of micro-batches, of which torch takes the mean."""
+    own, count = training.clip, training.accumulate
+    if count < 2:
+        return
+
+    def summed(parameters: list[Any]) -> None:
+        for p in parameters:
+            if p.grad is not None:
+                p.grad *= count
+        if callable(own):
+            own(parameters)
+        elif own is not None:
+            nn.utils.clip_grad_norm_(parameters, own)
+
+    text = Told(
+        f"the gradients of the {count} micro-batches are summed, torch's loop takes their mean",
+        f"the loop takes the mean of {count} micro-batches, JAX the sum of the micro-batches",
+    )
+    yield Variant(text, dataclasses.replace(training, clip=summed))
 
 
 def _clip_each(clip: Clip, parameters: Any, max_norm: float, **_: Any) -> None:

@@ -247,6 +247,20 @@ CASES = {
         "ScaleByAdamState counts 8 updates in 2 steps: the transformation in it is called at each "
         "micro-batch, torch's optimizer once for all 4. Give it the mean of their gradients",
     ),
+    "micro-batches that are summed": (
+        Training(
+            lambda p: torch.optim.Adam(p, 1e-2, eps=1e-3),
+            optax.MultiSteps(
+                optax.chain(jaxgrad.optim.clip_grad_norm(0.5), optax.adam(1e-2, eps=1e-3)),
+                2,
+                use_grad_mean=False,
+            ).gradient_transformation(),
+            accumulate=2,
+            clip=0.5,
+        ),
+        None,
+        "the gradients of the 2 micro-batches are summed, torch's loop takes their mean",
+    ),
     "average": (
         Training(sgd, optax.sgd(0.1), ema=(0.9, lambda a, p: optax.incremental_update(p, a, 0.1))),
         None,
