@@ -984,6 +984,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         for trial in (
             *trials.averages(search.run, i, search.numbers),
             *trials.without_masks(search.run, i),
+            *trials.eps_inside(search.run, i),
         )
     )
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))

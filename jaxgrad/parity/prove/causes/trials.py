@@ -32,6 +32,8 @@ SUMS = ("add", "radd", "iadd", *SUBTRACTS)
 _MOVED = frozenset(
     "transpose permute t T mT swapaxes swapdims movedim view reshape contiguous".split()
 )
+_ADDS = ("add", "radd", "iadd")
+_DEVIATIONS = ("std", "sqrt", "norm")
 _HIDES = ("masked_fill", "where")  # calls that hide scores
 _OPERANDS = 24  # values that may take the place of an operand
 
@@ -309,13 +311,51 @@ def before_updates(run: TorchRun) -> Trial | None:
     return Trial(shown, text, (*keeping, *reading), tested=tested)
 
 
+def eps_inside(run: TorchRun, i: int) -> Iterator[Trial]:
+    """Yield the trial in which eps is added inside of a square root, to a variance.
+
+    torch adds it to a deviation, `x.std() + eps`. `reordered` finds the reverse.
+    """
+    value = run.values[i]
+    if value.call is None or len(value.inputs) != 1 or value.op not in _ADDS:
+        return
+    (read,) = value.inputs
+    eps = [x for x in value.call[1] if isinstance(x, float)]
+    if run.values[read].op not in _DEVIATIONS or len(eps) != 1:
+        return
+
+    def inside(_: Any, __: Any, ___: Any, x: Tensor) -> Any:
+        return (x**2 + eps[0]).sqrt()
+
+    text = Told(
+        "eps is inside the square root, torch adds it outside",
+        "eps is outside the square root, JAX adds it inside",
+    )
+    change = Change(value.call_number, inside, (read,))
+    yield Trial(i, text, (change,), _of_line(run, i, eps_inside), whole=True)
+
+
+def _of_line(
+    run: TorchRun, i: int, mistakes: Callable[[TorchRun, int], Iterator[Trial]]
+) -> Callable[[], Iterable[Change]]:
+    """Return a function that makes a mistake in all calls of a line, such as those of blocks."""
+
+    def changes() -> Iterator[Change]:
+        value = run.values[i]
+        for k, other in enumerate(run.values):
+            if (other.op, other.line) == (value.op, value.line):
+                yield from (change for trial in mistakes(run, k) for change in trial.changes)
+
+    return changes
+
+
 def without_masks(run: TorchRun, i: int) -> Iterator[Trial]:
     """Yield the trials in which a call ignores a mask, or applies it to the result of a softmax.
 
     They are a mean of all elements for a sum of some, divided by their number, and weights that are
     set to zero after a softmax for scores that are hidden before it.
     """
-    value = run.values[i]
+    value, alike = run.values[i], _of_line(run, i, without_masks)
     if value.call is None:
         return
     if value.op in ("div", "truediv"):
@@ -323,12 +363,13 @@ def without_masks(run: TorchRun, i: int) -> Iterator[Trial]:
             for masked in (run.values[k] for k in total.inputs if run.values[k].op == "mul"):
                 for k in masked.inputs:
                     if run.values[k].shape == masked.shape:
-                        yield from _plain_mean(i, value, total, masked, (k, run.values[k]))
+                        found = _plain_mean(i, value, total, masked, (k, run.values[k]))
+                        yield from (x._replace(everywhere=alike) for x in found)
     if value.op == "softmax":
         for hidden in (run.values[k] for k in value.inputs if run.values[k].op in _HIDES):
             for k in hidden.inputs:
                 if run.values[k].shape == hidden.shape:
-                    yield _masked_weights(i, value, k)
+                    yield _masked_weights(i, value, k)._replace(everywhere=alike)
 
 
 def _plain_mean(

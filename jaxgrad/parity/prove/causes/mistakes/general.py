@@ -32,6 +32,7 @@ UNARY = (
     "sin cos tan sinh cosh exp expm1 log log1p log2 sqrt rsqrt abs square reciprocal erf sigmoid "
     "tanh neg sign"
 ).split()
+_LARGEST_EPS = 1e-2
 _BINARY = {
     "add": "adds", "sub": "subtracts", "mul": "multiplies", "div": "divides",
     "maximum": "takes the maximum", "minimum": "takes the minimum",
@@ -123,7 +124,7 @@ def binary(call: TorchCall) -> Mistakes:
 
 def _computed(x: Tensor) -> str:
     """Describe the numbers that a program computes on the inputs of the proof."""
-    low, high = float(x.min()), float(x.max())
+    low, high = (float(y) for y in torch.aminmax(x.detach()))
     return f"the number {low:g}" if low == high else f"numbers from {low:g} to {high:g}"
 
 
@@ -173,15 +174,27 @@ def variance(call: TorchCall) -> Mistakes:
         yield wrong.fixed(f"ddof={n}", f"ddof={1 - n}")
 
 
+_REDUCTIONS = ("mean", "sum", "amax", "amin")
+
+
 def reduction(call: TorchCall) -> Mistakes:
     """Reduce over another dimension, or by another function."""
-    names = ("mean", "sum") if call.op in ("mean", "sum") else ("amax", "amin")
-    for other in names:
-        if other != call.op and call.op in names:
+    for other in _REDUCTIONS if call.op in _REDUCTIONS else ():
+        if other != call.op:
             text = Setting("the reduction", other, call.op)
             wrong = call._replace(difference=text, func=getattr(torch, other))
             yield wrong.fixed(other, call.op)
     yield from dimension(call)
+
+
+def rooted(call: TorchCall) -> Mistakes:
+    """Add an eps inside of the square root of a norm, where torch adds none."""
+    for number in (x for x in call.numbers if 0 < x < _LARGEST_EPS):
+        text = Told(
+            f"{number:g} is added inside of the norm's square root, torch adds nothing",
+            f"nothing is added inside of the norm's square root, JAX adds {number:g}",
+        )
+        yield call.then(text, lambda out, number=number: (out**2 + number).sqrt())
 
 
 def order(call: TorchCall) -> Mistakes:

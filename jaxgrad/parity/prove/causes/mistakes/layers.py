@@ -48,11 +48,19 @@ def convolution(call: TorchCall) -> Mistakes:
     kernel, stride = weight.shape[2:], _per_axis(given.get("stride", 1), n)
     pads = _same(x.shape[2:], kernel, stride, _per_axis(given.get("dilation", 1), n))
     told = "each side" if isinstance(used, int) else "the sides"
-    for name, pad in (("'SAME'", pads), ("'VALID'", [(0, 0)] * n)):
+    for name, pad in (("'SAME'", pads), ("'VALID'", [(0, 0)] * n), *_one_sided(used, n)):
         spread = functional.pad(x, [v for both in reversed(pad) for v in both])
         sizes = f"{pad[-1][0]} before and {pad[-1][1]} after"
         text = _padding(f"{name} ({sizes})", f"{told} by {used}")
         yield call.called(text, spread, **{**given, "padding": 0}).fixed(name, _pairs(used, n))
+
+
+def _one_sided(used: Any, n: int) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Return the paddings that are all at one side, if torch's is at both, as JAX spells them."""
+    if isinstance(used, str) or not any(each := _per_axis(used, n)):
+        return []
+    pads = ([(2 * k * first, 2 * k * (1 - first)) for k in each] for first in (0, 1))
+    return [(str(pad), pad) for pad in pads]
 
 
 def _padding(jax: str, torch: str) -> Told:
@@ -278,15 +286,15 @@ def pool(call: TorchCall) -> Mistakes:
         used = bool(given.get("count_include_pad", True))
         text = Setting("count_include_pad", f"{not used}", f"{used}")
         yield call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
-    pads = _same(x.shape[-n:], kernel, stride, [1] * n)
-    spread = functional.pad(
-        x, [v for both in reversed(pads) for v in both], value=0.0 if mean else float("-inf")
-    )
-    used = given.get("padding", 0)
-    sizes = f"{pads[-1][0]} before and {pads[-1][1]} after"
-    text = _padding(f"'SAME' ({sizes})", f"each side by {used}")
-    plain = getattr(functional, call.op)
-    yield call.by(text, plain, spread, kernel, stride)
+    same = _same(x.shape[-n:], kernel, stride, [1] * n)
+    used, plain = given.get("padding", 0), getattr(functional, call.op)
+    for name, pads in (("'SAME'", same), *_one_sided(used, n)):
+        spread = functional.pad(
+            x, [v for both in reversed(pads) for v in both], value=0.0 if mean else float("-inf")
+        )
+        sizes = f"{pads[-1][0]} before and {pads[-1][1]} after"
+        text = _padding(f"{name} ({sizes})", f"each side by {used}")
+        yield call.by(text, plain, spread, kernel, stride)
     other = call.op.replace("avg", "max") if mean else call.op.replace("max", "avg")
     text = Setting("the pool", other, call.op)
     yield call.by(text, getattr(functional, other), x, kernel, stride, used)

@@ -41,7 +41,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), (general.running,)),
     **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
     **dict.fromkeys(("mean", "sum", "amax", "amin"), (general.reduction, general.scaled)),
-    "norm": (general.order, general.reduction, general.scaled),
+    "norm": (general.order, general.rooted, general.reduction, general.scaled),
     **dict.fromkeys(("matmul", "bmm", "mm"), (general.products,)),
     **dict.fromkeys(cells.GATES, (recurrent.mistakes,)),
     **dict.fromkeys((f"{kind}_cell" for kind in cells.GATES), (cells.mistakes,)),

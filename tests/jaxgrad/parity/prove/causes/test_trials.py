@@ -904,3 +904,33 @@ def test_a_mask_that_is_ignored_or_applied_late_is_named(mistake: Any, cause: st
     assert (first is None) == (not cause)
     if first is not None:
         assert first.cause.startswith(cause) and first.tested
+
+
+@pytest.mark.parametrize(
+    ("torch_norm", "jax_norm", "cause"),
+    [
+        (
+            lambda x: x / (x.std(-1, keepdim=True) + 1e-3),
+            lambda x: x / jnp.sqrt(x.var(-1, keepdims=True, ddof=1) + 1e-3),
+            "eps is inside the square root, torch adds it outside",
+        ),
+        (
+            lambda x: x * (x.var(-1, keepdim=True) + 1e-3).sqrt(),
+            lambda x: x * (x.std(-1, keepdims=True, ddof=1) + 1e-3),
+            "sqrt comes before add, torch calls add first",
+        ),
+    ],
+)
+def test_an_eps_on_the_other_side_of_a_square_root_is_named(torch_norm, jax_norm, cause):
+    """The mistake is in both layers that use the function."""
+
+    def twice(norm: Any, net: Any, x: Any) -> Any:
+        return norm(net(norm(x)))
+
+    report = proved(
+        lambda net, x: twice(torch_norm, net.a, x),
+        lambda p, x: twice(jax_norm, functools.partial(linear, p, "a"), x),
+    )
+    first = report.first
+    assert first is not None and first.tested
+    assert first.cause.startswith(cause)

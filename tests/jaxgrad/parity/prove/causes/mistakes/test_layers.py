@@ -56,11 +56,17 @@ def test_the_kernel_of_an_image_is_flipped_swapped_and_padded():
             "the padding is 'VALID' (0 before and 0 after), torch pads each side by 1": conv(
                 x, w, b, 2
             ),
+            "the padding is [(0, 2), (0, 2)] (0 before and 2 after), torch pads each side by 1": (
+                conv(functional.pad(x, (0, 2, 0, 2)), w, b, 2)
+            ),
+            "the padding is [(2, 0), (2, 0)] (2 before and 0 after), torch pads each side by 1": (
+                conv(functional.pad(x, (2, 0, 2, 0)), w, b, 2)
+            ),
         },
     )
-    assert [call.partial for call in calls] == [False, False, False, True, False, False]
-    right = "[(1, 1), (1, 1)]"
-    assert [call.fix for call in calls[-2:]] == [("'SAME'", right), ("'VALID'", right)]
+    assert [call.partial for call in calls] == [False, False, False, True, *[False] * 4]
+    wrong = ["'SAME'", "'VALID'", "[(0, 2), (0, 2)]", "[(2, 0), (2, 0)]"]
+    assert [call.fix for call in calls[-4:]] == [(x, "[(1, 1), (1, 1)]") for x in wrong]
 
 
 def test_a_convolution_of_sequences_is_padded_by_its_dilation():
@@ -79,9 +85,15 @@ def test_a_convolution_of_sequences_is_padded_by_its_dilation():
             "the padding is 'VALID' (0 before and 0 after), torch pads the sides by (1,)": conv(
                 x, w, dilation=2
             ),
+            "the padding is [(0, 2)] (0 before and 2 after), torch pads the sides by (1,)": conv(
+                functional.pad(x, (0, 2)), w, dilation=2
+            ),
+            "the padding is [(2, 0)] (2 before and 0 after), torch pads the sides by (1,)": conv(
+                functional.pad(x, (2, 0)), w, dilation=2
+            ),
         },
     )
-    assert calls[-1].fix == ("'VALID'", "[(1, 1)]")
+    assert calls[2].fix == ("'VALID'", "[(1, 1)]")
 
 
 def test_a_named_padding_is_shown_as_jax_spells_it():
@@ -310,6 +322,12 @@ def test_a_maximum_is_padded_like_tensorflow():
         {
             "the padding is 'SAME' (0 before and 1 after), torch pads each side by 1": pool(
                 functional.pad(x, (0, 1, 0, 1), value=-INF), (3, 2), 2
+            ),
+            "the padding is [(0, 2), (0, 2)] (0 before and 2 after), torch pads each side by 1": (
+                pool(functional.pad(x, (0, 2, 0, 2), value=-INF), (3, 2), 2)
+            ),
+            "the padding is [(2, 0), (2, 0)] (2 before and 0 after), torch pads each side by 1": (
+                pool(functional.pad(x, (2, 0, 2, 0), value=-INF), (3, 2), 2)
             ),
             "the pool is avg_pool2d, torch uses max_pool2d": functional.avg_pool2d(x, (3, 2), 2, 1),
         },
