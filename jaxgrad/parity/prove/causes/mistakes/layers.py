@@ -48,11 +48,22 @@ def convolution(call: TorchCall) -> Mistakes:
     kernel, stride = weight.shape[2:], _per_axis(given.get("stride", 1), n)
     pads = _same(x.shape[2:], kernel, stride, _per_axis(given.get("dilation", 1), n))
     told = "each side" if isinstance(used, int) else "the sides"
+    found: list[Tensor] = []
     for name, pad in (("'SAME'", pads), ("'VALID'", [(0, 0)] * n), *_one_sided(used, n)):
         spread = functional.pad(x, [v for both in reversed(pad) for v in both])
         sizes = f"{pad[-1][0]} before and {pad[-1][1]} after"
         text = _padding(f"{name} ({sizes})", f"{told} by {used}")
-        yield call.called(text, spread, **{**given, "padding": 0}).fixed(name, _pairs(used, n))
+        wrong = call.called(text, spread, **{**given, "padding": 0}).fixed(name, _pairs(used, n))
+        yield from _new(wrong, found)
+
+
+def _new(wrong: TorchCall, found: list[Tensor]) -> Mistakes:
+    """Yield a call whose result no call before has; a stride may not reach the last padding."""
+    with torch.no_grad():
+        result = wrong.result
+    if not any(torch.equal(result, x) for x in found):
+        found.append(result)
+        yield wrong
 
 
 def _one_sided(used: Any, n: int) -> list[tuple[str, list[tuple[int, int]]]]:
@@ -288,13 +299,14 @@ def pool(call: TorchCall) -> Mistakes:
         yield call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
     same = _same(x.shape[-n:], kernel, stride, [1] * n)
     used, plain = given.get("padding", 0), getattr(functional, call.op)
+    found: list[Tensor] = []
     for name, pads in (("'SAME'", same), *_one_sided(used, n)):
         spread = functional.pad(
             x, [v for both in reversed(pads) for v in both], value=0.0 if mean else float("-inf")
         )
         sizes = f"{pads[-1][0]} before and {pads[-1][1]} after"
         text = _padding(f"{name} ({sizes})", f"each side by {used}")
-        yield call.by(text, plain, spread, kernel, stride)
+        yield from _new(call.by(text, plain, spread, kernel, stride), found)
     other = call.op.replace("avg", "max") if mean else call.op.replace("max", "avg")
     text = Setting("the pool", other, call.op)
     yield call.by(text, getattr(functional, other), x, kernel, stride, used)

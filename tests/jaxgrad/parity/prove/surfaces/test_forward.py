@@ -214,11 +214,12 @@ def test_what_occurs_in_jax_is_said(inputs, visible, matches, text):
     alignment: Any = types.SimpleNamespace(
         matches=lambda i: (5,) if matches else (), visible=lambda i: i in visible, shuffled={}
     )
-    assert forward._found(run, alignment, 3).startswith(text)
+    evidence: Any = types.SimpleNamespace(runs=[run], alignments=[alignment])
+    assert forward._found(evidence, 0, 3).startswith(text)
     for name in ("unchecked", "integers"):  # it also reads integers, or a mask made of an input
         values[3].unchecked = values[3].integers = False
         setattr(values[3], name, True)
-        said = forward._found(run, alignment, 3)
+        said = forward._found(evidence, 0, 3)
         assert said.startswith(text.replace("every input", "every floating input"))
 
 
