@@ -332,15 +332,18 @@ def _decay_apart(optimizer: Any) -> Any:
     """Let an optimizer step without its weight decay, and subtract the decay from the weights."""
     if any("decoupled_weight_decay" in group for group in optimizer.param_groups):
         raise ValueError("the optimizer has a setting for it")
-    return _decay_after_step(optimizer, lambda group: -group["lr"])
+    return _decay_after_step(optimizer, lambda group: -group["lr"], reached=True)
 
 
-def _decay_after_step(optimizer: Any, scale: Callable[[Any], float] = lambda _: 1.0) -> Any:
+def _decay_after_step(
+    optimizer: Any, scale: Callable[[Any], float] = lambda _: 1.0, *, reached: bool = False
+) -> Any:
     """Let an optimizer step without its weight decay, and add the decay to the new weights.
 
     Args:
         optimizer: The optimizer, which is changed.
         scale: Function from a parameter group to the factor of what is added.
+        reached: Whether only weights with a gradient decay, as in torch.
     """
     groups = optimizer.param_groups
     if not any(group.get("weight_decay") for group in groups):
@@ -351,7 +354,8 @@ def _decay_after_step(optimizer: Any, scale: Callable[[Any], float] = lambda _: 
         decays = [group["weight_decay"] for group in groups]
         factors = [decay * scale(group) for group, decay in zip(groups, decays, strict=True)]
         pairs = [(p, d) for g, d in zip(groups, factors, strict=True) for p in g["params"]]
-        added = [(p, p.detach() * d) for p, d in pairs if d]
+        decayed = ((p, d) for p, d in pairs if d and not (reached and p.grad is None))
+        added = [(p, p.detach() * d) for p, d in decayed]
         for group in groups:
             group["weight_decay"] = 0.0
         step()

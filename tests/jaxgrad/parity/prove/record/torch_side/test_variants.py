@@ -343,3 +343,26 @@ def test_all_mistakes_are_tried_in_order():
     order = ["not clipped", "eps is 1e-08", "unlike torch's RMSprop", "first average", "norm 1,"]
     places = [next(i for i, text in enumerate(texts) if words in text) for words in order]
     assert places == sorted(places)
+
+
+def test_a_decoupled_decay_skips_weights_without_a_gradient():
+    """The decay is a part of the step, so that torch skips such a weight altogether."""
+
+    def decaying(parameters: Any) -> Any:
+        return torch.optim.SGD(parameters, 0.5, weight_decay=0.1)
+
+    _, decoupled = variants.late_decays(Training(torch=decaying))
+    weights = module()
+    for p in weights.values():
+        nn.init.ones_(p)
+    start = {name: p.detach().clone() for name, p in weights.items()}
+
+    def backward(number: int) -> float:
+        del number
+        weights["a"].grad = torch.tensor(G[0])
+        return 0.0
+
+    Loop(decoupled.training, weights).step(backward)
+    expected = start["a"] - 0.5 * torch.tensor(G[0]) - 0.5 * 0.1 * start["a"]
+    torch.testing.assert_close(weights["a"].detach(), expected)
+    assert torch.equal(weights["b"].detach(), start["b"])
