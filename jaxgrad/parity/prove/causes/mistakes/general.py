@@ -306,16 +306,24 @@ def scaled(call: TorchCall) -> Mistakes:
             yield times._replace(general=MULTIPLE)
 
 
+_KNEES = {"huber_loss": "delta", "smooth_l1_loss": "beta"}
+
+
 def errors(call: TorchCall) -> Mistakes:
     """Use another loss between two tensors."""
     x, y, *_ = call.args
     used = call.bound.get("reduction", "mean")
     mean = functional.mse_loss(x, y) / 2
     for name in LOSSES:
-        other = getattr(functional, name)
+        other, jaxs, torchs = getattr(functional, name), name, call.op
+        kwargs = {"reduction": used}
+        if {name, call.op} == {*_KNEES}:  # with the same knee, one is a multiple of the other
+            knee = call.bound.get(_KNEES[call.op], 1.0)
+            kwargs[_KNEES[name]] = knee
+            jaxs, torchs = (f"{n} with {_KNEES[n]} {knee:g}" for n in (name, call.op))
         if name != call.op and not torch.allclose(other(x, y), mean):  # huber for small numbers
-            text = Setting("the loss", name, call.op)
-            yield call.by(text, other)._replace(args=(x, y), kwargs={"reduction": used})
+            text = Setting("the loss", jaxs, torchs)
+            yield call.by(text, other)._replace(args=(x, y), kwargs=kwargs)
     if call.op == "mse_loss":
         return  # half of it is a multiple
     text = Setting("the loss", "half of mse_loss", call.op)

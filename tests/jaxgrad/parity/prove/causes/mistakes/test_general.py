@@ -644,8 +644,8 @@ def test_an_int_in_arithmetic_may_be_another_number():
 
 
 def test_another_loss_between_two_tensors_is_used():
-    """optax's `l2_loss` is half of torch's `mse_loss`, and `huber_loss` is `smooth_l1_loss`."""
-    calls = tried(general.errors, functional.smooth_l1_loss, 3 * X, Y, reduction="sum")
+    """optax's `l2_loss` is half of torch's `mse_loss`, and its `huber_loss` is smaller."""
+    calls = tried(general.errors, functional.smooth_l1_loss, 3 * X, Y, reduction="sum", beta=0.5)
     square = ((3 * X - Y) ** 2).sum()
 
     check(
@@ -653,8 +653,8 @@ def test_another_loss_between_two_tensors_is_used():
         {
             "the loss is mse_loss, torch uses smooth_l1_loss": square,
             "the loss is l1_loss, torch uses smooth_l1_loss": (3 * X - Y).abs().sum(),
-            "the loss is huber_loss, torch uses smooth_l1_loss": functional.huber_loss(
-                3 * X, Y, reduction="sum"
+            "the loss is huber_loss with delta 0.5, torch uses smooth_l1_loss with beta 0.5": (
+                functional.huber_loss(3 * X, Y, reduction="sum", delta=0.5)
             ),
             "the loss is half of mse_loss, torch uses smooth_l1_loss": square / 2,
         },
