@@ -422,7 +422,10 @@ class Evidence:
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
         run, alignment = self.runs[number], self.alignments[number]
-        return compared.compared(run, alignment, self.port.program, self.flow.used, self.flow.live)
+        flow = self.flow
+        return compared.compared(
+            run, alignment, self.port.program, flow.used, flow.live, flow.returned
+        )
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:

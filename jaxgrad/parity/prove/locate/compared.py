@@ -24,6 +24,7 @@ def compared(
     program: JaxProgram,
     used: Collection[Key] = (),
     live: Collection[Key] | None = None,
+    returned: Collection[Key] = (),
 ) -> dict[int, Spot]:
     """Return for each distinct torch value the JAX value whose cotangent is compared with it.
 
@@ -35,10 +36,11 @@ def compared(
             maxima that are computed together with their indices, has no cotangent.
         live: The JAX values from which a gradient flows on to a parameter or an input; None for
             all. A stop_gradient loses the cotangents behind it, as torch's detach does.
+        returned: The JAX values that a jitted function returns, which is another key of each.
     """
     chosen: dict[int, Spot] = {}
     served: set[int] = set()
-    copies = _live_copies(run, alignment, live)
+    copies = _live_copies(run, alignment, live, returned)
     copied = {alignment.first[i] for i in copies}
     carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     without_gradient = stopped(run)
@@ -89,7 +91,10 @@ def _is_stopped(spot: Spot, program: JaxProgram) -> bool:
 
 
 def _live_copies(
-    run: TorchRun, alignment: Alignment, live: Collection[Key] | None
+    run: TorchRun,
+    alignment: Alignment,
+    live: Collection[Key] | None,
+    returned: Collection[Key] = (),
 ) -> dict[int, int]:
     """Map the results of custom Functions to the JAX values that are equal and follow each other.
 
@@ -103,7 +108,8 @@ def _live_copies(
         if value.cotangent is not None and (value.function or not group):
             group.append(i)
     for first, group in groups.items():
-        candidates = alignment.candidates[first]
+        every = alignment.candidates[first]
+        candidates = tuple(k for k in every if alignment.spots[k].key not in returned) or every
         if live is not None:
             flowing = [k for k in candidates if alignment.spots[k].key in live]
             candidates = flowing if len(flowing) >= len(group) else candidates

@@ -101,6 +101,16 @@ class Flow:
         return name in REARRANGES and len(self.parents.get(key, ())) == 1
 
     @functools.cached_property
+    def returned(self) -> set[Key]:
+        """The values inside of jitted functions that these return: one value with two keys."""
+        found: set[Key] = set()
+        for key, parents in self.parents.items():
+            if leaf_of(key) is None and self.program.equations[key[0]].primitive.name in compat.JIT:
+                length = len(key[0])
+                found.update(k for k in parents if k[0][:length] == key[0] and len(k[0]) > length)
+        return found
+
+    @functools.cached_property
     def used(self) -> set[Key]:
         """The values and leaves on which an output depends, outputs included."""
         return self.back((key for keys in self.outputs for key in keys), set())

@@ -1,6 +1,7 @@
 """The values whose cotangents are compared, with those that custom Functions return."""
 
 import dataclasses
+import functools
 import pathlib
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import jaxgrad
 from jaxgrad import functional
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.align.align import Alignment
@@ -117,6 +119,53 @@ def test_a_wrong_gradient_reversal_is_located_at_the_function(quantized):
     jaxs, torchs = (text[int(p.rpartition(":")[2]) - 1] for p in (place, other.torch_line))
     assert name == "(rule)" and "lambda _, grad:" in jaxs
     assert torchs.strip().startswith("def backward(") and other.source == f"{place}: {jaxs.strip()}"
+
+
+class Encoded(nn.Module):
+    """A head, and another one behind a reversal, of an encoding whose activation JAX jits."""
+
+    def __init__(self):
+        super().__init__()
+        self.enc, self.head, self.site = nn.Linear(3, 4), nn.Linear(4, 3), nn.Linear(4, 2)
+
+    def forward(self, x):
+        z = nn.functional.elu(self.enc(x))
+        y = self.head(z)
+        smooth = ((y[:, 1:] - y[:, :-1].detach()) ** 2).mean()
+        return (y**2).mean() + smooth + (self.site(Reverse.apply(z)) ** 3).mean()
+
+
+def encoded(p: Any, x: Any, factor: float = -0.5, other: bool = False) -> Any:
+    def linear(name: str, x: Any) -> Any:
+        return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+    z = jax.nn.elu(linear("enc", x))
+    y = linear("head", z)
+    sides = y[:, 1:], y[:, :-1]
+    sides = (
+        (jax.lax.stop_gradient(sides[0]), sides[1])
+        if other
+        else (sides[0], jax.lax.stop_gradient(sides[1]))
+    )
+    site = linear("site", jaxgrad.hook(z, lambda g: factor * g))
+    return (y**2).mean() + ((sides[0] - sides[1]) ** 2).mean() + (site**3).mean()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "op", "cause"),
+    [
+        ({"other": True}, "detach", "torch stops the gradient here, JAX does not"),
+        ({"factor": 0.5}, "Reverse", "JAX's gradient through this call is -1 times torch's"),
+    ],
+)
+def test_a_reversal_is_not_compared_with_the_jitted_activation_before_it(mistake, op, cause):
+    """The activation has two keys in JAX, inside of its jitted function and outside of it."""
+    torch.manual_seed(0)
+    module = Encoded()
+    port = functools.partial(encoded, **mistake)
+    first = prove(module, port, arrays(module), (draw(5, 3),)).first
+    assert first is not None
+    assert (first.op, first.cause) == (op, cause)
 
 
 class Clipped(torch.autograd.Function):
