@@ -38,7 +38,7 @@ class Edit:
     @property
     def title(self) -> str:
         """The place of the edit, and a remark if another difference remains after it."""
-        rest = "" if self.complete else ", after which another difference remains"
+        rest = "" if self.complete else ", which alone does not remove every difference"
         return f"suggested change in {self.place}{rest}"
 
     def __str__(self) -> str:

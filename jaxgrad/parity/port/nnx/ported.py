@@ -47,7 +47,11 @@ class PortedModel(Ported):
         Args:
             state_dict: That of the torch module.
             rngs: Keys for dropout and other draws; None means `nnx.Rngs(0)`.
+
+        Raises:
+            RuntimeError: It is the state_dict of another module, as in torch's `load_state_dict`.
         """
+        self.layout.check(state_dict)
         return filled(self.fn, self.arrays(state_dict), self._mode(), rngs)
 
     def _mode(self) -> Mode:

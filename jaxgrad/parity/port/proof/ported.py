@@ -193,7 +193,13 @@ class Ported:
         return self.layout.trainable()
 
     def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
-        """Return the port's params, as numpy arrays, from a state_dict of the torch module."""
+        """Return the port's params, as numpy arrays, from a state_dict of the torch module.
+
+        Raises:
+            RuntimeError: It is the state_dict of another module: as in torch's `load_state_dict`,
+                keys are missing or unexpected, or a shape differs.
+        """
+        self.layout.check(state_dict)
         return self.layout.params(state_dict)
 
     def model(self, state_dict: Mapping[str, torch.Tensor], *, rngs: Any = None) -> Any:

@@ -78,6 +78,33 @@ class Layout:
             leaves[path] = _widened(value) if is_constant and wide else value
         return self.tree(leaves)
 
+    def check(self, state_dict: Mapping[str, torch.Tensor]) -> None:
+        """Raise as torch's `load_state_dict` does, if a state_dict is that of another module.
+
+        Keys that the port does not use may be missing.
+
+        Raises:
+            RuntimeError: Keys are missing or unexpected, or a shape differs.
+        """
+        module = self.module
+        stored, held = module.state_dict(), dict(_tensors(module)) | dict(self.constants)
+        missing = [x for x in self.paths() if x in stored and x not in state_dict]
+        unexpected = [x for x in state_dict if x not in stored and x not in held]
+        problems = [
+            f"{what} key(s) in state_dict: {', '.join(map(repr, keys))}."
+            for what, keys in (("Missing", missing), ("Unexpected", unexpected))
+            if keys
+        ]
+        problems += [
+            f"size mismatch for {x}: the state_dict has {list(np.shape(state_dict[x]))}, the "
+            f"module has {list(np.shape(held[x]))}."
+            for x in self.paths()
+            if x in state_dict and np.shape(state_dict[x]) != np.shape(held[x])
+        ]
+        if problems:
+            kind = type(module).__name__
+            raise RuntimeError(f"Error(s) in loading state_dict for {kind}: {' '.join(problems)}")
+
     def trainable(self) -> Any:
         """Return the tree of bools: which leaves torch's optimizer would train."""
         flags = {

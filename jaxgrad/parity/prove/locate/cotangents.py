@@ -204,12 +204,12 @@ def _difference(
         return text, numbers.largest(actual), None, size
     in_torch = float(magnitude(value.cotangent))
     sizes = f"its largest element is {in_torch:.6g} in torch and {size:.6g} in JAX"
+    if f"{in_torch:.6g}" == f"{size:.6g}":
+        sizes = "the largest elements have the same size"
     if expected is None or expected.shape != actual.shape:
         return sizes, (), None, None
     infinite, worst = numbers.not_finite(expected, actual)
     worst = worst if infinite else numbers.largest(actual - expected)
-    if f"{in_torch:.6g}" == f"{size:.6g}":
-        sizes = "the largest elements have the same size"
     return infinite or sizes, worst, expected[worst].item(), actual[worst].item()
 
 

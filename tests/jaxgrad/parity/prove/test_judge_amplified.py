@@ -175,6 +175,44 @@ def pool(factor: float) -> Any:
     return port
 
 
+class PooledNorm(nn.Module):
+    """The maximum of normalised nodes over each graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.norm = nn.Linear(3, 8), nn.LayerNorm(8)
+        self.gate, self.out = nn.Linear(8, 1), nn.Linear(8, 2)
+
+    def forward(self, x: Tensor, segment: Tensor, y: Tensor) -> Tensor:
+        h = self.norm(self.fc(x))
+        index, zeros = segment[:, None].expand_as(h), torch.zeros(4, 8, dtype=h.dtype)
+        top = zeros.scatter_reduce(0, index, h, "amax", include_self=False)
+        mean = zeros.index_add(0, segment, torch.sigmoid(self.gate(h)) * h)
+        return ((self.out(top + mean) - y) ** 2).mean()
+
+
+def test_a_maximum_that_XLA_rounds_in_two_ways_has_a_gradient():  # noqa: N802
+    """XLA computes the nodes once for the maxima and once more to find them."""
+    torch.manual_seed(0)
+    module = PooledNorm()
+
+    def port(p: Any, x: Any, segment: Any, y: Any) -> Any:
+        h = linear(p, "fc", x)
+        h = (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+        h = h * p["norm.weight"] + p["norm.bias"]
+        index, zeros = jnp.broadcast_to(segment[:, None], h.shape), jnp.zeros((4, 8), h.dtype)
+        top = functional.scatter_reduce(zeros, 0, index, h, "amax", include_self=False)
+        gate = jax.nn.sigmoid(linear(p, "gate", h))
+        mean = zeros.at[segment].add(gate * h)
+        return ((linear(p, "out", top + mean) - y) ** 2).mean()
+
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(22, 3)), rng.normal(size=(4, 2))
+    inputs = (x, np.repeat(np.arange(4), [5, 6, 4, 7]), y)
+    report = prove(module, port, arrays(module), inputs)
+    assert report.verdict == "pass", str(report)
+
+
 def first_of_equals(p: Any, x: Any, segment: Any) -> Any:
     """Give the first of equal nodes the whole gradient."""
     h = jax.nn.relu(linear(p, "fc", x))

@@ -188,7 +188,8 @@ def _bare(run: TorchRun) -> TorchRun:
         dataclasses.replace(value, data=None, cotangent_data=None, call=None)
         for value in run.values
     ]
-    return dataclasses.replace(run, values=values, contributions={}, noise=[])
+    discrete = [dataclasses.replace(value, data=None, call=None) for value in run.discrete]
+    return dataclasses.replace(run, values=values, discrete=discrete, contributions={}, noise=[])
 
 
 class Dumped:

@@ -1,5 +1,7 @@
 """What a port prints, which is read before its source."""
 
+from typing import Any
+
 import numpy as np
 from torch import nn
 
@@ -47,3 +49,17 @@ class Sorted(nn.Module):
 
 def test_a_port_prints_how_many_holes_it_has():
     assert "  by hand  1 hole, see .holes" in str(jaxgrad.port(Sorted(), (X,), holes=True))
+
+
+class Counted(nn.Linear):
+    """It scales rows by an integer with a bound, such as a degree."""
+
+    def forward(self, input: Any, count: Any = None) -> Any:
+        return super().forward(input) * count.clamp(max=1)[:, None]
+
+
+def test_a_port_with_a_bound_of_integers_is_written(tmp_path):
+    """The proof that is written has the bound's result, and not the function of the call."""
+    inputs = np.ones((3, 3), np.float32), np.array([0, 1, 2])
+    jaxgrad.port(Counted(3, 2), inputs).write(tmp_path / "counted.py")
+    assert (tmp_path / "counted.proof.json").is_file()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -53,3 +54,31 @@ class Listed(nn.Module):
 def test_a_list_without_tensors_in_a_tuple_has_a_place_in_the_params():
     ported = port(Listed(), (np.ones((3, 4), np.float32),))
     assert ported.report is not None and ported.report.verdict == "pass"
+
+
+def test_a_state_dict_of_another_module_is_refused_as_in_torch():
+    """A checkpoint of DistributedDataParallel has a prefix before each name."""
+    module = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).eval()
+    ported = port(module, (X,))
+    right = module.state_dict()
+    assert ported.params(right)[0]["weight"].shape == (3, 4)
+    for wrong, words in (
+        ({f"module.{n}": x for n, x in right.items()}, "Unexpected key(s) in state_dict: 'module."),
+        ({}, "Missing key(s) in state_dict: '0.weight', '0.bias'"),
+        ({**right, "0.weight": torch.ones(4, 3)},
+         "size mismatch for 0.weight: the state_dict has [4, 3], the module has [3, 4]."),
+    ):  # fmt: skip
+        with pytest.raises(
+            RuntimeError, match=r"^Error\(s\) in loading state_dict for Sequential: "
+        ):
+            module.load_state_dict(wrong)
+        with pytest.raises(RuntimeError) as raised:
+            ported.params(wrong)
+        assert words in str(raised.value)
+
+
+def test_a_key_that_the_port_does_not_use_may_be_missing():
+    module = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).eval()
+    ported = port(module, (X,))
+    state = {n: x for n, x in module.state_dict().items() if "num_batches" not in n}
+    assert ported.params(state)[0]["weight"].shape == (3, 4)

@@ -288,7 +288,7 @@ def port(p, x):
     finding = prove(module, ports.port, arrays(module), (draw(4, 3),)).first
     assert finding is not None and finding.edit is not None, finding
     assert not finding.edit.complete
-    text = "suggested change in stops.py:7, after which another difference remains\n"
+    text = "suggested change in stops.py:7, which alone does not remove every difference\n"
     assert text in str(finding)
 
 

@@ -854,7 +854,7 @@ def test_a_stop_beside_a_mistake_in_the_forward_pass_says_what_was_rerun():
     assert first is not None and first.tested and first.edit is not None
     made = "all gradients agree with the same mistake in torch's forward pass)"
     assert first.cause.endswith(made)
-    assert first.edit.title.endswith(", after which another difference remains")
+    assert first.edit.title.endswith(", which alone does not remove every difference")
 
 
 class Frozen(nn.Module):
