@@ -68,17 +68,23 @@ def test_a_state_dict_of_another_module_is_refused_as_in_torch():
         ({**right, "0.weight": torch.ones(4, 3)},
          "size mismatch for 0.weight: the state_dict has [4, 3], the module has [3, 4]."),
     ):  # fmt: skip
-        with pytest.raises(
-            RuntimeError, match=r"^Error\(s\) in loading state_dict for Sequential: "
-        ):
+        with pytest.raises(RuntimeError, match="in loading state_dict for Sequential"):
             module.load_state_dict(wrong)
         with pytest.raises(RuntimeError) as raised:
             ported.params(wrong)
         assert words in str(raised.value)
 
 
+class Unused(nn.Linear):
+    """It has a table that no output depends on."""
+
+    def __init__(self):
+        super().__init__(4, 3)
+        self.register_buffer("table", torch.ones(2))
+
+
 def test_a_key_that_the_port_does_not_use_may_be_missing():
-    module = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).eval()
+    module = Unused()
     ported = port(module, (X,))
-    state = {n: x for n, x in module.state_dict().items() if "num_batches" not in n}
-    assert ported.params(state)[0]["weight"].shape == (3, 4)
+    state = dict(module.named_parameters())
+    assert ported.params(state)["weight"].shape == (3, 4)
