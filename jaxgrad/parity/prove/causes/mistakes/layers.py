@@ -228,6 +228,10 @@ def instance_norm(call: TorchCall) -> Mistakes:
     yield from _normalised(call, x, range(2, x.ndim), _of_channels(call, x.shape))
 
 
+def _groups(n: int) -> str:
+    return "there is 1 group" if n == 1 else f"there are {n} groups"
+
+
 def group_norm(call: TorchCall) -> Mistakes:
     """Use another number of groups, or interleave the channels of the groups."""
     yield from affine(call)
@@ -235,9 +239,7 @@ def group_norm(call: TorchCall) -> Mistakes:
     used, channels = given["num_groups"], x.shape[1]
     for n in range(1, min(channels, 64) + 1):
         if channels % n == 0 and n != used:
-            text = Told(
-                f"there are {n} groups, torch uses {used}", f"there are {used} groups, JAX uses {n}"
-            )
+            text = Told(f"{_groups(n)}, torch uses {used}", f"{_groups(used)}, JAX uses {n}")
             yield call.replaced(text, num_groups=n)
     if 1 < used < channels:
         order = torch.arange(channels).reshape(-1, used).T.reshape(-1)

@@ -439,7 +439,7 @@ ROWS = [
         "group norm",
         lambda x: functional.group_norm(x, 3),
         normed,
-        "there are 1 groups, torch uses 3",
+        "there is 1 group, torch uses 3",
         "group_norm",
         "div",
     ),

@@ -158,7 +158,7 @@ MASK = torch.tensor([True, False, False, True])
         (
             TorchCall(functional.group_norm, (IMAGE, 3), {}, "group_norm"),
             functional.group_norm(IMAGE, 1),
-            "there are 1 groups, torch uses 3",
+            "there is 1 group, torch uses 3",
         ),
         (
             TorchCall(functional.embedding, (MASK.long(), W), {}, "embedding"),
