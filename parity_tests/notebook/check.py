@@ -103,7 +103,7 @@ def returned(name: str, value: Any) -> Any:
         Advice: The function has returned nothing.
     """
     if value is None:
-        raise Advice(f"`{name}` returns None; does it end with `return`?")
+        raise Advice(f"`{name}` returns None; end it with `return` and the value")
     return value
 
 

@@ -32,9 +32,9 @@ TRANSPOSE = (
     "one number for each output. Call the transpose, `jax.linear_transpose(linear, x)`"
 )
 LIKE_X = (
-    "the second argument of `jax.linear_transpose` needs the shape of x, not that of g. It is an "
-    "example of what the linear function takes, a tangent; the gradient g is the argument of the "
-    "transpose, `jax.linear_transpose(linear, x)(g)`"
+    "the second argument of `jax.linear_transpose` needs the shape and the dtype of x, not those "
+    "of g. It is an example of what the linear function takes, a tangent; the gradient g is the "
+    "argument of the transpose, `jax.linear_transpose(linear, x)(g)`"
 )
 FIXED_LENGTH = (
     "`pull_back` is right for an x of two numbers and raises for an x of three, because it gives "

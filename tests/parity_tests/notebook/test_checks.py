@@ -150,10 +150,10 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
                 "def pull_back(f, x, g):\n"
                 "    y, linear = jax.linearize(f, x)\n"
                 f"    return jax.linear_transpose(linear, {example})(g)[0]",
-                "the second argument of `jax.linear_transpose` needs the shape of x, not that of "
-                "g.",
+                "the second argument of `jax.linear_transpose` needs the shape and the dtype of x, "
+                "not those of g.",
             )
-            for example in ("g", "y", "jnp.zeros(3)")
+            for example in ("g", "y", "jnp.zeros(3)", "jnp.array([1, 0])")
         ),
         *(
             (
@@ -227,23 +227,23 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "grad_modes/one_term_of_a_sum",
             "def in_torch(x): (x**2).detach() + x**3\n"
             "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
-            "`in_torch` returns None; does it end with `return`?",
+            "`in_torch` returns None; end it with `return` and the value.",
         ),
         (
             "grad_modes/one_term_of_a_sum",
             "def in_torch(x): return (x**2).detach() + x**3\n"
             "def in_jax(x): lax.stop_gradient(x) ** 2 + x**3",
-            "`in_jax` returns None; does it end with `return`?",
+            "`in_jax` returns None; end it with `return` and the value.",
         ),
         (
             "grad_modes/stopped_too_early",
             "def stopped(x): f(lax.stop_gradient(x))",
-            "`stopped` returns None; does it end with `return`?",
+            "`stopped` returns None; end it with `return` and the value.",
         ),
         (
             "grad_modes/same_value_other_gradient",
             "def loss(a, b): a * lax.stop_gradient(b) + lax.stop_gradient(a)",
-            "`loss` returns None; does it end with `return`?",
+            "`loss` returns None; end it with `return` and the value.",
         ),
         (
             "grad_modes/stopped_too_early",
