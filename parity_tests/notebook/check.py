@@ -96,6 +96,17 @@ def within_one_framework(advice: str) -> Iterator[None]:
         raise Advice(advice) from error
 
 
+def returned(name: str, value: Any) -> Any:
+    """Return what a function of the reader has returned.
+
+    Raises:
+        Advice: The function has returned nothing.
+    """
+    if value is None:
+        raise Advice(f"`{name}` returns None; end it with `return` and the value")
+    return value
+
+
 def number(name: str, answer: Any) -> float:
     """Return an answer as a number.
 

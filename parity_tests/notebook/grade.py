@@ -25,6 +25,13 @@ from parity_tests.notebook.plain_session import RAISED, printed
 STUDENT, ANSWER = re.compile(r"^# *(.+?) *$"), re.compile(r"^(\d+): ?(.*)$")
 CHANGED = " => "  # between a line of the program and what the student makes of it
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+# The names that the paper calls the usual imports. An answer may use one that the program does not.
+IMPORTS = """\
+import jax, jax.numpy as jnp, numpy as np, optax, torch
+from jax import lax
+import jaxgrad
+from jaxgrad.parity import prove
+"""
 # A second input of each question: parts of its program, as patterns, and what replaces them.
 SECOND: Mapping[str, Sequence[tuple[str, str]]] = {
     questions.relu_at_zero.__name__: [(r"\[0\.0, -?[\d.]+\]", "[0.0, -1.0, 2.0]")],
@@ -36,8 +43,10 @@ SECOND: Mapping[str, Sequence[tuple[str, str]]] = {
         (r"(grad\(loss\)\()[\d.]+", r"\g<1>4.0"),
     ],
     questions.two_batches.__name__: [
-        (r"(for x in \()[\d.]+, [\d.]+", r"\g<1>4.0, 5.0"),
+        (r"(for \w+ in [(\[])[\d.]+, [\d.]+", r"\g<1>4.0, 5.0"),
         (r"(\(params, )[\d.]+(\), jax\.grad\(loss\)\(params, )[\d.]+", r"\g<1>4.0\g<2>5.0"),
+        # An answer may differentiate the sum of both losses.
+        (r"(\bloss\(\w+, )[\d.]+(\)[ /\d.]*\+ *loss\(\w+, )[\d.]+", r"\g<1>4.0\g<2>5.0"),
     ],
     questions.port_of_a_step.__name__: [
         (r"(now, after = np\.float32\()\[\[.*?\]\]", r"\g<1>[[2, 1], [1, 4]]")
@@ -197,11 +206,14 @@ def _right(question: Question) -> str:
 
 
 def _inputs(question: Question, program: str) -> list[str]:
-    """Return a program with the input on the paper, and with the second input if there is one."""
+    """Return a program with the input on the paper, and with the second input if there is one.
+
+    Both have the usual imports above them.
+    """
     changed = program
     for pattern, new in SECOND.get(name(question), ()):
         changed = re.sub(pattern, new, changed)
-    return list(dict.fromkeys([program, changed]))
+    return [IMPORTS + each for each in dict.fromkeys([program, changed])]
 
 
 def table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] = EXAMS[:1]) -> str:

@@ -119,7 +119,8 @@ params = jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params))
 
 An answer takes the place of the wrong line, or of the dots. If a student changes another line,
 write the old and the new one with `=>` between them. A table `answers.csv` with the columns
-`student`, `9`, `10` and so on is fine too.
+`student`, `9`, `10` and so on is fine too. Leave the usual imports of the paper out of the answers:
+the command adds them.
 
 ```bash
 python -m parity_tests.notebook.grade answers.txt  # or --variant-b answers.txt

@@ -198,9 +198,10 @@ SESSIONS = {
         Slide(
             "Is the cause right?",
             words=(
-                "Make the change.",
-                "Prove again.",
-                "`PASS`: it was. `FAIL`: compare the two places yourself.",
+                "Make the change, and prove again.",
+                "Another first divergence: there may be two mistakes. Go on with the new one.",
+                "The same one: undo the change.",
+                "`PASS`: prove with other inputs, as `also=`.",
             ),
         ),
         Slide(

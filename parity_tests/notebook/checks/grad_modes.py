@@ -1,15 +1,16 @@
 """Checks of the exercises in the notebook grad_modes."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import torch
 
 import jaxgrad
-from parity_tests.notebook.check import Advice, within_one_framework
-from parity_tests.notebook.live_torch import grads_of
+from parity_tests.notebook.check import Advice, returned, within_one_framework
+from parity_tests.notebook.live_torch import grads_of, leaf
 
 
 IN_JAX = (
@@ -24,16 +25,20 @@ BOTH_STOPPED = (
     "your torch function stops both terms, so its result does not require grad and `backward()` "
     "raises. Stop one term, and leave the path through the other"
 )
+BACKWARD_INSIDE = (
+    "`in_torch` calls `backward()`. Return the sum only; this check calls `backward()` on it"
+)
 
 
 def one_term_of_a_sum(in_torch, in_jax):
     for at in (1.0, 2.0):  # at 2 a constant factor in place of a stopped term is noticed
-        point, array = torch.tensor(at), jnp.array(at)
+        point, array = leaf(at), jnp.array(at)
         (cube,) = grads_of(lambda x: x**3, at)
         with within_one_framework(IN_TORCH.format(name="in_torch")), _says_what_is_stopped():
-            value, grad = in_torch(point), grads_of(in_torch, at)[0]
+            value, grad = _value_and_grad(in_torch, point)
         with within_one_framework(IN_JAX.format(name="in_jax")):
-            jax_value, jax_grad = in_jax(array), jax.grad(in_jax)(array)
+            jax_value = returned("in_jax", in_jax(array))
+            jax_grad = jax.grad(in_jax)(array)
         for name, found in (("torch", value), ("JAX", jax_value)):
             yield f"the value of your {name} function at {at:g}", found, point**2 + point**3
         for name, found in (("torch", grad), ("JAX", jax_grad)):
@@ -45,7 +50,8 @@ def stopped_too_early(stopped):
         (grad,) = grads_of(lambda x: (x.detach() ** 2).sum() + 0 * x.sum(), at)
         array = jnp.array(at)
         with within_one_framework(IN_JAX.format(name="stopped")):
-            value, found = stopped(array), jax.grad(stopped)(array)
+            value = returned("stopped", stopped(array))
+            found = jax.grad(stopped)(array)
         yield f"the value at {at}", value, (torch.tensor(at) ** 2).sum()
         yield f"the gradient at {at}", found, grad
 
@@ -57,12 +63,27 @@ def same_value_other_gradient(loss):
     for at in ((2.0, 5.0), (3.0, -1.0)):
         arrays = [jnp.array(value) for value in at]
         with within_one_framework(IN_JAX.format(name="loss")):
-            value = loss(*arrays)
+            value = returned("loss", loss(*arrays))
             for_a, for_b = jaxgrad.grad(loss, (0, 1))(*arrays)
         yield f"the value at {at}", value, in_torch(*map(torch.tensor, at))
         in_a, in_b = grads_of(in_torch, *at)
         yield f"the gradient of a at {at}", for_a, in_a
         yield f"the gradient of b at {at}", for_b, in_b
+
+
+def _value_and_grad(in_torch: Callable[[torch.Tensor], Any], x: torch.Tensor) -> tuple[Any, Any]:
+    """Return the value of the reader's torch function at `x`, and its gradient.
+
+    Raises:
+        Advice: The function returns no tensor, or calls `backward()`.
+    """
+    value = in_torch(x)
+    if x.grad is not None:
+        raise Advice(BACKWARD_INSIDE)
+    if isinstance(returned("in_torch", value), int | float):
+        raise Advice(BOTH_STOPPED)
+    value.backward()
+    return value, x.grad
 
 
 @contextlib.contextmanager

@@ -32,9 +32,14 @@ TRANSPOSE = (
     "one number for each output. Call the transpose, `jax.linear_transpose(linear, x)`"
 )
 LIKE_X = (
-    "the second argument of `jax.linear_transpose` is an x, not a g. It is an example of what "
-    "the linear function takes, a tangent with the shape of x; the gradient g is the argument of "
-    "the transpose, `jax.linear_transpose(linear, x)(g)`"
+    "the second argument of `jax.linear_transpose` needs the shape and the dtype of x, not those "
+    "of g. It is an example of what the linear function takes, a tangent; the gradient g is the "
+    "argument of the transpose, `jax.linear_transpose(linear, x)(g)`"
+)
+FIXED_LENGTH = (
+    "`pull_back` is right for an x of two numbers and raises for an x of three, because it gives "
+    "the linear function a tangent of fixed length. Make the tangent from x: pass x itself, or "
+    "`jnp.zeros_like(x)`"
 )
 IN_BOTH = (
     "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
@@ -79,7 +84,7 @@ def transposed(forward, backward, pull_back):
         (in_jax, in_torch, [3.0, -1.0], [0.5, 0.0, 2.0]),
         (product, product, [2.0, 3.0, 4.0], [1.0, -1.0]),
     ):
-        with _says_what_to_transpose(names):
+        with _says_what_to_transpose(names, first=fun is in_jax):
             found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
         hint = TUPLE if isinstance(found, list) and isinstance(found[0], list) else ""
         name = "[x0·x2, x1·x2]" if fun is product else "f"
@@ -139,14 +144,20 @@ def one_of_each(loss):
 
 
 @contextlib.contextmanager
-def _says_what_to_transpose(names: set[str]) -> Iterator[None]:
-    """Say what the linear function takes if it gets a gradient in place of a tangent.
+def _says_what_to_transpose(names: set[str], first: bool) -> Iterator[None]:
+    """Say what the linear function takes if it gets an array of another length.
 
     `jax.linear_transpose` calls the function on an array like its second argument.
+
+    Args:
+        names: The names that the answer reads.
+        first: Whether x has two numbers, as in the task. A gradient has another length there, so
+            that only a tangent of fixed length raises for the other function alone.
     """
     try:
         yield
     except ValueError as error:
         if "linearized function called on tangent values" not in str(error):
             raise
-        raise Advice(LIKE_X if "linear_transpose" in names else TRANSPOSE) from error
+        of_gradient = LIKE_X if "linear_transpose" in names else TRANSPOSE
+        raise Advice(of_gradient if first else FIXED_LENGTH) from error

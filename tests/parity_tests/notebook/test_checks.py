@@ -150,9 +150,26 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
                 "def pull_back(f, x, g):\n"
                 "    y, linear = jax.linearize(f, x)\n"
                 f"    return jax.linear_transpose(linear, {example})(g)[0]",
-                "the second argument of `jax.linear_transpose` is an x, not a g.",
+                "the second argument of `jax.linear_transpose` needs the shape and the dtype of x, "
+                "not those of g.",
             )
-            for example in ("g", "y")
+            for example in ("g", "y", "jnp.zeros(3)", "jnp.array([1, 0])")
+        ),
+        *(
+            (
+                "none_or_zero/transposed",
+                "forward, backward = [5, 3, 0], [8, 2]\n"
+                "def pull_back(f, x, g):\n"
+                "    linear = jax.linearize(f, x)[1]\n"
+                f"    return {result}",
+                "`pull_back` is right for an x of two numbers and raises for an x of three, "
+                "because it gives the linear function a tangent of fixed length.",
+            )
+            for result in (
+                "jax.linear_transpose(linear, jnp.zeros(2))(g)[0]",
+                "jax.linear_transpose(linear, jnp.array([1.0, 0.0]))(g)[0]",
+                "jnp.stack([linear(jnp.array(one)) @ g for one in ([1.0, 0.0], [0.0, 1.0])])",
+            )
         ),
         (
             "none_or_zero/decay_that_skips_none",
@@ -188,6 +205,45 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "def in_torch(x): return (x**2 + x**3).detach()\n"
             "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
             "your torch function stops both terms, so its result does not require grad",
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            "def in_torch(x): return x.item() ** 2 + x.item() ** 3\n"
+            "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
+            "your torch function stops both terms, so its result does not require grad",
+        ),
+        *(
+            (
+                "grad_modes/one_term_of_a_sum",
+                "def in_torch(x):\n    y = (x**2).detach() + x**3\n"
+                f"    y.backward({keep})\n    return y\n"
+                "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
+                "`in_torch` calls `backward()`. Return the sum only; this check calls `backward()` "
+                "on it.",
+            )
+            for keep in ("", "retain_graph=True")
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            "def in_torch(x): (x**2).detach() + x**3\n"
+            "def in_jax(x): return lax.stop_gradient(x) ** 2 + x**3",
+            "`in_torch` returns None; end it with `return` and the value.",
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            "def in_torch(x): return (x**2).detach() + x**3\n"
+            "def in_jax(x): lax.stop_gradient(x) ** 2 + x**3",
+            "`in_jax` returns None; end it with `return` and the value.",
+        ),
+        (
+            "grad_modes/stopped_too_early",
+            "def stopped(x): f(lax.stop_gradient(x))",
+            "`stopped` returns None; end it with `return` and the value.",
+        ),
+        (
+            "grad_modes/same_value_other_gradient",
+            "def loss(a, b): a * lax.stop_gradient(b) + lax.stop_gradient(a)",
+            "`loss` returns None; end it with `return` and the value.",
         ),
         (
             "grad_modes/stopped_too_early",

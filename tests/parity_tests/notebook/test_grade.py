@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from parity_tests.notebook import grade
-from parity_tests.notebook.assessment import KEY, KEY_B, name
+from parity_tests.notebook.assessment import EXAM, KEY, KEY_B, name
 from parity_tests.notebook.assessment_questions import BLANK, EXAMS, EXAMS_B, PARTS
 from parity_tests.notebook.grade import Mark, answers, answers_in_csv, marks, runnable, table
 from parity_tests.runner.settings import ROOT
@@ -60,15 +60,29 @@ def test_every_second_input_changes_what_torch_prints():
                 assert grade.same(of_torch.removeprefix("torch"), of_jax.removeprefix("JAX"))
 
 
+OPTAX = """
+def loss(p):
+    f = lambda x: jax.nn.relu(x @ p["weight"].T + p["bias"])
+    return jnp.mean((f(now) - lax.stop_gradient(1 + 0.5 * f(after))) ** 2)
+tx = optax.sgd({rate})
+updates, state = tx.update(jax.grad(loss)(params), tx.init(params))
+params = optax.apply_updates(params, updates)
+"""
 OTHER_LINES = [  # right for the input on the paper alone, or right in another way
     (9, "return jnp.sum(jnp.where(x > 0, x, 0))", 3),
     (9, "return x[1]", None),
+    (9, "return jnp.sum(jaxgrad.functional.relu(x))", 3),
     (10, "return x * lax.stop_gradient(x)", 3),
     (10, "return 3.0 * x", None),
     (10, "stopped = lax.stop_gradient(jnp.array(3.0)) => stopped = jnp.array(1.5)", None),
     (11, "1 + lax.stop_gradient(0.5 * w * after)", 5),
     (11, "target = 4.0", None),
     (12, "{name: first[name] + second[name] for name in first}", 5),
+    (12, "total = jaxgrad.accumulate(first, second)", 5),
+    (12, "total = jax.grad(lambda p: loss(p, 1.0) + loss(p, 3.0))(params)", 5),
+    (12, "total = jax.grad(lambda p: sum(loss(p, x) for x in [1.0, 3.0]))(params)", 5),
+    (12, "total = jax.grad(lambda p: loss(p, 1.0) + loss(p, 2.0))(params)", None),
+    (12, "total = jax.grad(lambda p: loss(p, 10.0**0.5) + 0 * loss(p, 3.0))(params)", None),
     (12, 'total = {"b": jnp.array(8.0), "w": jnp.array(20.0)}', None),
     (14, "tx = optax.adam(0.01)", None),
     (
@@ -80,6 +94,8 @@ OTHER_LINES = [  # right for the input on the paper alone, or right in another w
     (14, "no such line => tx = optax.adamw(0.01, weight_decay=0.1)", None),
     (15, 'return lax.stop_gradient(h @ p["l2.weight"].T) + p["l2.bias"]', None),
     (16, "params = {'weight': jnp.array([[0.675, -0.525]]), 'bias': jnp.array([0.425])}", None),
+    (16, OPTAX.format(rate=0.1), 8),
+    (16, OPTAX.format(rate=0.2), None),
     (16, "x = (", None),
 ]
 
@@ -92,10 +108,33 @@ def test_another_line_gets_its_points_only_if_it_is_right_for_other_inputs():
 
     assert [mark.points for mark in result] == [points for *_, points in OTHER_LINES]
     assert all(mark.reason for mark in result if mark.points is None)
-    assert ", with a second input" in result[3].reason
-    assert result[10].reason == "it changes torch's line"
-    assert result[11].reason == "the line 'no such line' is not in the program once"
+    reasons = {
+        answer: mark.reason for (_, answer, _), mark in zip(OTHER_LINES, result, strict=True)
+    }
+    changed = next(reason for answer, reason in reasons.items() if "=> return torch" in answer)
+    absent = next(reason for answer, reason in reasons.items() if "no such line" in answer)
+    assert ", with a second input" in reasons["return 3.0 * x"]
+    assert changed == "it changes torch's line"
+    assert absent == "the line 'no such line' is not in the program once"
     assert result[-1].reason.startswith("raises SyntaxError")
+
+
+def test_a_sum_of_losses_gets_its_points_in_variant_b():
+    """The mean of both losses may be divided as a sum or one by one."""
+    sums = ("(loss(p, 2.0) + loss(p, 3.0)) / 2", "loss(p, 2.0) / 2 + loss(p, 3.0) / 2")
+    given = {each: {12: f"total = jax.grad(lambda p: {each})(params)"} for each in sums}
+
+    assert [mark[12].points for mark in marks(given, EXAMS_B).values()] == [5, 5]
+
+
+def test_an_answer_may_use_the_usual_imports_of_the_paper():
+    """The programs have every name that the paper leaves out of them."""
+    _, _, sentence = EXAM.partition("The usual imports are left out: ")
+    names = re.findall(r"`(\w+)`", sentence.partition(".")[0])
+    scope = {}
+    exec(grade.IMPORTS, scope)
+
+    assert len(names) == 8 and set(names) <= set(scope)
 
 
 def test_the_points_of_a_line_are_those_of_the_marking():

@@ -210,6 +210,29 @@ def test_the_table_of_kinks_is_what_the_script_prints():
     assert list(map(list, rows)) == lines
 
 
+def test_sgd_leaves_a_weight_without_gradient_unless_it_has_decay_or_momentum():
+    """docs/kinks.md says which weights at a bound move, although their gradient is 0."""
+
+    def moved(**options):
+        weight = torch.tensor(1.0, requires_grad=True)
+        optimizer = torch.optim.SGD([weight], lr=0.1, **options)
+        for gradient in (1.0, 0.0):  # the earlier step fills the momentum
+            with torch.no_grad():
+                weight.fill_(1.0)
+            weight.grad = torch.tensor(gradient)
+            optimizer.step()
+        return weight.item() != 1
+
+    page = " ".join((ROOT / "docs" / "kinks.md").read_text().split())
+
+    assert not moved()
+    assert moved(weight_decay=0.1) and moved(momentum=0.9)
+    assert (
+        "so plain SGD leaves it there; weight decay, or momentum from earlier steps, can still move"
+        in page
+    )
+
+
 def test_the_output_of_the_kinks_names_its_torch():
     """The output under the script is that of torch 2.15; on torch 2.13, one row differs."""
     page = (ROOT / "docs" / "kinks.md").read_text()

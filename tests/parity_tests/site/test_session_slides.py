@@ -72,6 +72,22 @@ def test_a_report_on_a_slide_has_lines_of_the_notebook():
         session_slides.block("no such line")
 
 
+def test_the_slide_about_a_cause_says_what_the_page_says():
+    """The slide has the advice of docs/read_a_report.md on the next proof, and promises no more."""
+    words = next(slide.words for slide in SESSIONS[3] if slide.title == "Is the cause right?")
+    page = (ROOT / "docs" / "read_a_report.md").read_text(encoding="utf-8")
+    section = " ".join(page.partition("## If the cause is wrong")[2].split())
+
+    assert "it was" not in " ".join(words)
+    for slide, advice in (
+        ("Another first divergence: there may be two mistakes. Go on with the new one.", "If "
+         "another first divergence is printed, there may be two mistakes: go on with the new one."),
+        ("The same one: undo the change.", "If the same one is printed, undo the change."),
+        ("`PASS`: prove with other inputs, as `also=`.", "**Prove with other inputs,** as `also=`"),
+    ):  # fmt: skip
+        assert slide in words and advice in section
+
+
 @pytest.mark.parametrize("number", SESSIONS)
 def test_a_slide_fits_a_projector_before_and_after_it_is_unfolded(browser, number):
     """Each slide is as high as the screen, no wider, and an output is folded at first."""

@@ -228,8 +228,8 @@ def instance_norm(call: TorchCall) -> Mistakes:
     yield from _normalised(call, x, range(2, x.ndim), _of_channels(call, x.shape))
 
 
-def _are(groups: int) -> str:
-    return "there is 1 group" if groups == 1 else f"there are {groups} groups"
+def _groups(n: int) -> str:
+    return "there is 1 group" if n == 1 else f"there are {n} groups"
 
 
 def group_norm(call: TorchCall) -> Mistakes:
@@ -239,7 +239,7 @@ def group_norm(call: TorchCall) -> Mistakes:
     used, channels = given["num_groups"], x.shape[1]
     for n in range(1, min(channels, 64) + 1):
         if channels % n == 0 and n != used:
-            text = Told(f"{_are(n)}, torch uses {used}", f"{_are(used)}, JAX uses {n}")
+            text = Told(f"{_groups(n)}, torch uses {used}", f"{_groups(used)}, JAX uses {n}")
             yield call.replaced(text, num_groups=n)
     if 1 < used < channels:
         order = torch.arange(channels).reshape(-1, used).T.reshape(-1)
