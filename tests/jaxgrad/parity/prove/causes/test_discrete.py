@@ -238,9 +238,10 @@ class Steps(nn.Module):
         self.register_buffer("table", torch.linspace(0.6, 0.1, 10))
 
     def forward(self, x, t, y):
-        share = self.table[t][:, None]
+        table: Any = self.table
+        share = table[t][:, None]
         h = torch.tanh(self.layer(share.sqrt() * x) + self.labels(y))
-        return ((h - x) ** 2).mean(1) / (1 - self.table[t])
+        return ((h - x) ** 2).mean(1) / (1 - table[t])
 
 
 def steps(p: Any, x: Any, t: Any, y: Any, early: int = 0, label: int = 0) -> jax.Array:
@@ -264,6 +265,7 @@ def test_an_index_that_is_off_by_one_is_found_where_it_is_used(wrong: Any, by: s
     inputs = (x, np.arange(1, 7), np.arange(6) % 4)
     report = prove(module, functools.partial(steps, **wrong), arrays(module), inputs)
     finding = report.first
+    assert finding is not None
     assert finding.cause == (
         f"the indices {by} (rerunning torch with this change reproduces JAX's outputs)"
     )

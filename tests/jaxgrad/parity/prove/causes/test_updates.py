@@ -301,9 +301,14 @@ def test_a_clip_without_eps_is_no_other_learning_rate():
         return x @ p["0.weight"].T + p["0.bias"]
 
     x = np.random.default_rng(0).normal(size=(5, 3))
-    loss = (lambda h: (h**2).mean(),) * 2
+
+    def square(h: Any) -> Any:
+        return (h**2).mean()
+
     training = Training(sgd, tx, clip=0.5)
-    report = prove(module, port, arrays(module), (x,), loss=loss, optimizer=training, steps=3)
+    report = prove(
+        module, port, arrays(module), (x,), loss=(square, square), optimizer=training, steps=3
+    )
     assert report.first is not None
     right = "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm"
     assert report.first.cause.startswith(right)

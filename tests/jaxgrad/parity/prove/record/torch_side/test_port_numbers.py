@@ -55,7 +55,7 @@ def test_a_norm_is_applied_by_optax_and_by_torch():
     for variant in port_numbers.clips(sgd(), [0.5]):
         weight = nn.Parameter(torch.zeros(2, dtype=torch.float64))
         weight.grad = torch.tensor([3.0, 4.0], dtype=torch.float64)
-        with clipping_by(variant.clip):
+        with clipping_by(variant):
             nn.utils.clip_grad_norm_([weight], 9.0)
         sizes.append(float(torch.linalg.vector_norm(weight.grad)))
     assert sizes[0] == pytest.approx(0.5, abs=1e-12)
