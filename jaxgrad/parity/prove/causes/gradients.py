@@ -356,6 +356,10 @@ def _in_torch(case: Case) -> Explanation | None:
     if best is None:
         return None
     group, fixed = best
+    for i in group if 1 < len(group) <= _CALLS else ():  # JAX may have some of the stops
+        fewer = [k for k in group if k != i]
+        rest = case.best_in_torch([(fewer, [change(k) for k in fewer])]) if fewer else None
+        group = fewer if rest is not None and rest[1] >= fixed else group
     first, formula, places = group[0], "", []
     value = run.values[first]
     key = None

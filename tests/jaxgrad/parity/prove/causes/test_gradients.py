@@ -922,3 +922,41 @@ def test_a_change_that_autograd_refuses_leaves_the_inputs_attached():
     assert "torch stops the gradient" not in report.first.cause
     assert "torch has none" not in report.first.text
     assert not any("inputs are not compared" in note for note in report.notes)
+
+
+class Gates(nn.Module):
+    """Two gates whose inputs are detached, and an index, before which a detach does nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        h = self.a(x)
+        h = h * h.detach().sigmoid()
+        h = self.b(h)
+        h = h * h.detach().sigmoid()
+        return self.c(h)[torch.arange(len(x)), h.detach().argmax(-1)]
+
+
+def test_a_stop_that_the_port_has_is_not_among_the_missing_ones():
+    torch.manual_seed(0)
+    module = Gates()
+
+    def port(p: Any, x: Any) -> Any:
+        def linear(name: str, x: Any) -> Any:
+            return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+        for name in ("a", "b"):
+            h = x = linear(name, x)
+            x = h * jax.nn.sigmoid(h)
+        return linear("c", x)[jnp.arange(len(x)), lax.stop_gradient(x).argmax(-1)]
+
+    first = prove(module, port, arrays(module), (draw(6, 4),)).first
+    assert first is not None and first.tested
+    line = Gates.forward.__code__.co_firstlineno
+    assert first.cause == (
+        f"torch stops the gradient at test_gradients.py:{line + 2} (detach) and at "
+        f"test_gradients.py:{line + 4} (detach), JAX does not (rerunning torch without these "
+        "stops, all gradients agree)"
+    )
