@@ -38,9 +38,17 @@ def hint(
     """
     if isinstance(error, KeyError) or (isinstance(error, AttributeError) and _of_params(error)):
         return _misspelt(error, params, state)
+    if isinstance(error, TypeError) and _are_swapped(error, params):
+        return "fn is called as fn(params, *inputs): does it take params first?"
     if isinstance(error, TypeError | ValueError):
         return _transposed(error, params, state, trace)
     return ""
+
+
+def _are_swapped(error: TypeError, params: Any) -> bool:
+    """Whether the port may have taken an input for params, and a dict of params for an array."""
+    text = str(error)
+    return isinstance(params, Mapping) and ("string indexing" in text or "'dict'" in text)
 
 
 def _misspelt(error: BaseException, params: Any, state: Mapping[str, np.ndarray]) -> str:

@@ -160,6 +160,16 @@ def test_an_error_without_a_parameter_gets_no_advice(module: nn.Module, raised: 
     assert error(module, fn, arrays(module)).endswith(f": {raised}")
 
 
+@pytest.mark.parametrize(
+    "fn",
+    [lambda x, p: x @ p["0.weight"].T, lambda x, p: jnp.tanh(x) @ p["0.weight"].T],
+    ids=["a key of an array", "a dict as an array"],
+)
+def test_a_port_that_takes_its_params_last_is_told_the_order(module: nn.Module, fn: Any):
+    text = error(module, fn, arrays(module))
+    assert text.endswith("fn is called as fn(params, *inputs): does it take params first?")
+
+
 def test_a_scalar_and_a_square_matrix_are_not_tried():
     """Their shape is the same in every order."""
     module = nn.Linear(3, 3)
