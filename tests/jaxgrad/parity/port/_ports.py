@@ -29,8 +29,9 @@ def agrees(module: nn.Module, *inputs: Any, without: str = "", instead: str = ""
         grads = grad(params)
     module.zero_grad()
     (module(*map(torch.tensor, inputs)) ** 2).sum().backward()
-    wanted = {n: p.grad for n, p in module.named_parameters()}
-    expected = ported.params({n: torch.zeros(()) if g is None else g for n, g in wanted.items()})
+    zeros = {n: torch.zeros_like(x) for n, x in module.state_dict().items()}
+    known = {n: p.grad for n, p in module.named_parameters() if p.grad is not None}
+    expected = ported.params(zeros | known)
     pairs = zip(jax.tree.leaves(grads), jax.tree.leaves(expected), strict=True)
     return all(np.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs)
 
