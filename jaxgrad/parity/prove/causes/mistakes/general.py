@@ -18,7 +18,7 @@ from jaxgrad.parity.prove.causes.mistakes.call import (
     TorchCall,
     tensors,
 )
-from jaxgrad.parity.prove.causes.mistakes.views import shifted_index
+from jaxgrad.parity.prove.causes.mistakes.views import shifted_indices
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.wording import Missing, Multiple, Mutual, Setting, Told
 
@@ -249,18 +249,18 @@ def looked_up(call: TorchCall) -> Mistakes:
     ids, *rest = call.args
     if ids.numel() and int(ids.min()) >= 0 and int(ids.max()) == 1:
         yield call.called(Mutual("the indices 0 and 1 are swapped"), 1 - ids, *rest, **call.kwargs)
+    moved = shifted_indices(ids, len(call.kwargs.get("weight", rest[0] if rest else ())))
     for by in (1, -1):
-        moved = shifted_index(ids, by, len(call.kwargs.get("weight", rest[0] if rest else ())))
-        wrong = call.called(_indices("shifted", by), moved, *rest, **call.kwargs)
-        yield wrong._replace(general=INDEX)
+        if by in moved:
+            wrong = call.called(_indices("shifted", by), moved[by], *rest, **call.kwargs)
+            yield wrong._replace(general=INDEX)
         yield call.called(_indices("rolled", by), ids.roll(by, -1), *rest, **call.kwargs)
 
 
 def gathered(call: TorchCall) -> Mistakes:
     """Shift the indices along an axis."""
     x, dim, index = call.args
-    for by in (1, -1):
-        moved = shifted_index(index, by, x.shape[dim])
+    for by, moved in shifted_indices(index, x.shape[dim]).items():
         wrong = call.called(_indices("shifted", by), x, dim, moved, **call.kwargs)
         yield wrong._replace(general=INDEX)
 

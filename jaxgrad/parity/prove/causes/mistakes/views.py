@@ -97,19 +97,22 @@ def taken(call: TorchCall) -> Mistakes:
             for text, other in _slices(n, k, size):
                 yield call.called(text, x, _with(indices, n, other))
             continue
-        for by in (1, -1) if k.dtype == torch.int64 and k.numel() else ():
+        moved = shifted_indices(k, size) if k.dtype == torch.int64 and k.numel() else {}
+        for by, other in moved.items():
             text = Told(*(f"the indices in index {n} are shifted by {k}" for k in (by, -by)))
-            wrong = call.called(text, x, _with(indices, n, shifted_index(k, by, size)))
+            wrong = call.called(text, x, _with(indices, n, other))
             yield wrong._replace(general=INDEX)
 
 
-def shifted_index(index: Tensor, by: int, size: int) -> Tensor:
-    """Return shifted indices of an axis, as JAX reads them.
+def shifted_indices(index: Tensor, size: int) -> dict[int, Tensor]:
+    """Return the indices of an axis by how much they are shifted, as JAX reads them.
 
-    A negative index counts from the end, and one that is too large takes the last element.
+    A negative index counts from the end, and one that is too large takes the last element: of two
+    elements, both shifts may take the same.
     """
-    new = index + by
-    return torch.where(new < 0, new + size, new).clamp(0, size - 1)
+    shifted = {by: index + by for by in (1, -1)}
+    read = {k: torch.where(x < 0, x + size, x).clamp(0, size - 1) for k, x in shifted.items()}
+    return read if not torch.equal(read[1], read[-1]) else {1: read[1]}
 
 
 def _axes(indices: tuple[Any, ...], x: Tensor) -> Iterator[tuple[int, int]]:

@@ -196,3 +196,12 @@ def test_a_tensor_of_indices_is_replaced_or_shifted(rows):
 def test_other_indices_have_no_other_end(index):
     """A middle element, a mask and an empty tensor are left as they are."""
     assert not tried(views.taken, Tensor.__getitem__, X, index)
+
+
+def test_two_shifts_that_take_the_same_of_two_elements_are_one():
+    """JAX reads -1 as the last of two elements, and 2 as the last one too."""
+    shifted = views.shifted_indices(torch.tensor([0, 0]), 2)
+    assert [*shifted] == [1]
+    assert shifted[1].tolist() == [1, 1]
+    both = views.shifted_indices(torch.tensor([0, 2]), 3)
+    assert {by: x.tolist() for by, x in both.items()} == {1: [1, 2], -1: [2, 1]}
