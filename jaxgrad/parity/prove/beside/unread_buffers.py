@@ -13,6 +13,7 @@ from jaxgrad.parity.prove.align.fingerprint import fingerprint, print_distance
 from jaxgrad.parity.prove.evidence import Evidence, taken
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.program import literals
+from jaxgrad.parity.prove.record.torch_side.values import changes
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.wording import jax_program
 
@@ -40,8 +41,7 @@ def _unread(evidence: Evidence) -> list[str]:
     """Return the floating buffers that torch reads, and of which the port has no number."""
     side, run = evidence.torch_side, evidence.runs[0]
     state = evidence.draws[0].state
-    changed = {name for name, x in run.buffers.items() if not _equal(x, state.get(name))}
-    fixed = {*taken(evidence.port, evidence.flow, side.flags), *side.flags, *changed}
+    fixed = {*taken(evidence.port, evidence.flow, side.flags), *side.flags, *changes(run, state)}
     numbers = {
         name: np.asarray(state[name], np.float64)
         for value in run.values
@@ -58,10 +58,6 @@ def _unread(evidence: Evidence) -> list[str]:
         for name, x in suspects.items()
         if not _is_literal(x, own) and not _is_computed(evidence, name, x, prints)
     ]
-
-
-def _equal(x: np.ndarray, y: np.ndarray | None) -> bool:
-    return y is not None and np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
 
 
 def _is_mask(x: np.ndarray) -> bool:

@@ -638,8 +638,7 @@ class Search:
     def result_of(self, trial: Trial, changes: Sequence[Change]) -> Key | None:
         """Return the JAX value that equals the result of a mistake and that torch does not have."""
         rerun = self._rerun(self.draw, changes, trial)
-        called = trial.value if trial.changed < 0 else trial.changed
-        row = None if rerun is None else find_print(rerun.values[called].print, self.prints)
+        row = None if rerun is None else find_print(rerun.values[trial.called].print, self.prints)
         return None if row is None else self.spot(row).key
 
     def _occurs(self, value: Value) -> bool:
@@ -674,7 +673,7 @@ class Search:
         """
         if trial.discrete is None:
             listed: Sequence[Value] = self.run.values
-            value = listed[trial.value if trial.changed < 0 else trial.changed]
+            value = listed[trial.called]
         else:
             listed, value = self.run.discrete, trial.discrete.call
         alike = {v.call_number: v for v in listed if v.op == value.op}.values()
@@ -882,7 +881,7 @@ class Search:
         """Whether a value that depends on the changed one now occurs in the JAX program."""
         if rerun is None or len(rerun.values) != len(self.run.values):
             return False
-        start = trial.value if trial.changed < 0 else trial.changed
+        start = trial.called
         changed, same = {start}, {start}
         for j, value in enumerate(rerun.values[start + 1 :], start + 1):
             if not changed & set(value.inputs):
@@ -1053,9 +1052,8 @@ def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
     if not tested.changes or tested.trial.partial:
         return [tested]
     trial = tested.trial
-    called = trial.value if trial.changed < 0 else trial.changed
     if trial.discrete is None:
-        every = trials.in_call(search.run, called, search.numbers)
+        every = trials.in_call(search.run, trial.called, search.numbers)
     else:
         calls = search.discrete(search.starts)
         same = trial.discrete.call
@@ -1117,7 +1115,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     evidence, differences = search.evidence, [tested.trial.difference for tested in found]
     texts = [x.says(evidence.reference) for x in differences]
     tried = tuple(x.says(evidence.reference) for x in search.tried if x not in differences)
-    line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
+    line = search.run.values[trial.called].line
     if trial.discrete is not None:
         line = trial.discrete.call.line
     if not complete and trial.unread >= 0 and not search.has(trial.unread):

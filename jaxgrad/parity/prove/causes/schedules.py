@@ -403,11 +403,16 @@ def port_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
     return None if rates is None else rates[:steps]
 
 
+def norm_of(given: Mapping[str, Any]) -> float:
+    """Return the norm of all gradients together."""
+    return math.sqrt(sum(float(np.vdot(g, g).real) for g in given.values() if g is not None))
+
+
 def _unclipped(training: Training, given: Mapping[str, Any]) -> float:
     """Return a factor with which no gradient is clipped: clipping by another rule is no rate."""
     if training.clip is None or callable(training.clip):
         return 1.0
-    norm = math.sqrt(sum(float(np.vdot(g, g).real) for g in given.values() if g is not None))
+    norm = norm_of(given)
     return min(1.0, training.clip / (2.0 * norm)) if norm else 1.0
 
 

@@ -80,6 +80,11 @@ class Trial(NamedTuple):
         """What the port does wrong if torch is the reference."""
         return self.difference.says(TORCH)
 
+    @property
+    def called(self) -> int:
+        """The value that the changed call computes."""
+        return self.value if self.changed < 0 else self.changed
+
 
 def in_call(run: TorchRun, i: int, numbers: Numbers, shown: int = -1) -> Iterator[Trial]:
     """Yield the mistakes in the call that computed a value; `shown` is where they show."""

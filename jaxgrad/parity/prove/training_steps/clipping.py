@@ -13,8 +13,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from jaxgrad.parity.prove.causes import schedules
 from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
 from jaxgrad.parity.prove.evidence import Evidence, with_cause
@@ -86,8 +84,7 @@ def _name(training: Training) -> str:
 
 def norm_of(evidence: Evidence) -> float:
     """Return the norm of the first step's gradients."""
-    gradients = schedules.gradients(evidence).values()
-    return math.sqrt(sum(float(np.vdot(g, g).real) for g in gradients if g is not None))
+    return schedules.norm_of(schedules.gradients(evidence))
 
 
 def factors_around(bounds: Bounds, norm: float) -> list[float]:
