@@ -172,7 +172,8 @@ def argument(
         line: Number of the line.
         function: The function's name, without its module.
         text: The argument, such as `eps=1e-06`.
-        replaces: Whether the call may have the argument with another value, which is replaced.
+        replaces: Whether the call may have the argument with another value, which is replaced, by
+            its name, or as its only number.
     """
     old = source_line(file, line)
     calls = (node for node in ast.walk(_parsed(file)) if isinstance(node, ast.Call))
@@ -181,6 +182,9 @@ def argument(
     if len(named) != 1:
         return None
     given = next((x.value for x in named[0].keywords if x.arg == name), None)
+    numbers = [x for x in named[0].args if _is_number(x)]
+    if given is None and replaces and len(numbers) == 1:
+        given = numbers[0]  # which the call has by its place
     if given is not None:
         same = not replaces or given.lineno != line or given.end_lineno != line
         return None if same else _in_place_of(file, given, value)
@@ -188,6 +192,10 @@ def argument(
     before, after = encoded[:end].decode(), encoded[end:].decode()
     comma = ", " if named[0].args or named[0].keywords else ""
     return Edit(file, line, old, f"{before}{comma}{text}{after}")
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def _in_place_of(file: str, node: ast.expr, code: str) -> Edit | None:

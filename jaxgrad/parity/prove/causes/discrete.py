@@ -70,7 +70,7 @@ def _in_call(run: TorchRun, value: Value, shown: int, known: Numbers) -> Iterato
         return [trials.change(wrong.difference, v, known) for v in alike]
 
     for wrong, out in outcomes(live):
-        if out.shape != own.shape or torch.equal(out, own):
+        if (out.shape, out.dtype) != (own.shape, own.dtype) or torch.equal(out, own):
             continue
         change = trials.change(wrong.difference, value, known)
         yield Trial(

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.interop import map_leaves
-from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
+from jaxgrad.parity.prove.align.fingerprint import fingerprint, is_constant, print_distance
 from jaxgrad.parity.prove.align.order import exchanged_axes, reordering
-from jaxgrad.parity.prove.causes import discrete, exchanges, masks, pairings, trials
+from jaxgrad.parity.prove.causes import discrete, exchanges, indices, masks, pairings, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     AGREES,
     MARGIN,
@@ -45,6 +45,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.locate import shuffled as locate_shuffled
 from jaxgrad.parity.prove.locate.forward import INNER_GRADIENT
+from jaxgrad.parity.prove.locate.quotes import lines_of_function
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_of
 from jaxgrad.parity.prove.record.jax_side.port import Draw
@@ -120,6 +121,7 @@ class Tested(NamedTuple):
     complete: bool  # whether it explains all outputs, by the rule of `acceptance`
     needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
     rest: float = 0.0  # the largest difference that remains, relative to the scale
+    occurs: bool = False  # whether JAX has the result that the changed call then has
 
 
 class Search:
@@ -395,10 +397,10 @@ class Search:
             # is that of another computation.
             computed = value.op not in MOVES
             alone = computed and all(order is not None for order in orders)
-            for spot, indices in zip(spots, orders, strict=True):
-                transposes = computed and exchanged_axes(indices, value.shape) is not None
-                if indices is not None and (transposes or not alone):
-                    found = trials.shuffled(self.run, k, indices, spot.key)
+            for spot, order in zip(spots, orders, strict=True):
+                transposes = computed and exchanged_axes(order, value.shape) is not None
+                if order is not None and (transposes or not alone):
+                    found = trials.shuffled(self.run, k, order, spot.key)
                     yield found._replace(transposes=transposes)
 
     @functools.cached_property
@@ -451,6 +453,16 @@ class Search:
         """Yield the mistakes in calls before `starts` that return integers or booleans."""
         numbers = discrete.numbers(self.evidence.port.program)
         return discrete.mistakes(self.run, starts, numbers) if starts else iter(())
+
+    def other_indices(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the trials in which calls at or before `starts` read other integers."""
+        evidence, values = self.evidence, self.run.values
+        near = dict.fromkeys(k for i in starts for k in (i, *values[i].inputs))
+        near |= dict.fromkeys(k for i in near for k in values[i].inputs)
+        reading = [k for k in near if values[k].integers or values[k].unchecked]
+        inputs = indices.named_inputs(evidence.torch_side.module, evidence.draws[self.draw].inputs)
+        function = functools.partial(lines_of_function, evidence)
+        return indices.mistakes(self.run, reading, inputs, function) if reading else iter(())
 
     def of_integers(self, i: int, found: Sequence[Tested]) -> Sequence[Tested]:
         """Return the mistake that shifts an index which torch computes, or else what was found."""
@@ -601,9 +613,9 @@ class Search:
             return None  # no value of JAX is this multiple, whatever the outputs are
         if rest is not None:
             needed = self._needed(trial.changes, trial)
-            return Tested(
-                trial, trial.changes, f"JAX's {self.evidence.results}", True, needed, rest
-            )
+            occurs = self._occurs(rerun.values[trial.called])
+            text = f"JAX's {self.evidence.results}"
+            return Tested(trial, trial.changes, text, True, needed, rest, occurs)
         if self._changes_nothing(rerun):
             local = not (trial.factors or trial.whole)  # a change of one call, not of a weight
             if trial.row is not None and local:
@@ -619,7 +631,8 @@ class Search:
                     repaired = more, changes, f" if {calls} are changed"
             if rest is not None:
                 text = f"JAX's {self.evidence.results} if {calls} are changed"
-                return Tested(trial, changes, text, True, self._needed(changes), rest)
+                occurs = again is not None and self._occurs(again.values[trial.called])
+                return Tested(trial, changes, text, True, self._needed(changes), rest, occurs)
         names, changes, calls = repaired
         if names:
             return Tested(trial, changes, f"JAX's {' and '.join(names)}{calls}", False)
@@ -640,6 +653,18 @@ class Search:
         rerun = self._rerun(self.draw, changes, trial)
         row = None if rerun is None else find_print(rerun.values[trial.called].print, self.prints)
         return None if row is None else self.spot(row).key
+
+    def in_call(self, i: int, occurring: bool) -> Iterator[Trial]:
+        """Yield the mistakes in a call, without those whose result JAX must have and lacks."""
+        single = sum(v.call_number == self.run.values[i].call_number for v in self.run.values) == 1
+        if not (occurring and single) or trials.in_place(self.run.values[i]):
+            yield from trials.in_call(self.run, i, self.numbers)
+            return
+        for trial, x in trials.with_results(self.run, i, self.numbers):
+            if find_print(fingerprint(x), self.every_print[self.draw]) is None:
+                self.tried[trial.difference] = None
+            else:
+                yield trial
 
     def _occurs(self, value: Value) -> bool:
         """Whether JAX has a value, of which any program may have a constant."""
@@ -997,6 +1022,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         search.shared_masks(),
         search.inner_stops(starts),
         search.moved(starts),
+        search.other_indices(starts),
     )
     others = itertools.chain(
         orders, averages, tables, transposed, swaps, hidden, first, shuffled, then, skipping
@@ -1053,11 +1079,16 @@ def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
         return [tested]
     trial = tested.trial
     if trial.discrete is None:
-        every = trials.in_call(search.run, trial.called, search.numbers)
+        every = search.in_call(trial.called, tested.occurs)
     else:
-        calls = search.discrete(search.starts)
-        same = trial.discrete.call
-        every = (trial for trial in calls if trial.discrete and trial.discrete.call is same)
+        same, result = trial.discrete.call, trial.discrete.result  # which JAX has
+        every = (
+            other
+            for other in search.discrete(search.starts)
+            if (found := other.discrete)
+            and found.call is same
+            and np.array_equal(found.result, result)
+        )
     return _agreeing(
         search, (other for other in every if other.difference != trial.difference), tested
     )
@@ -1100,7 +1131,7 @@ def _with_weights(draw: Draw, trial: Trial) -> Draw:
 
 
 def _guess(search: Search, found: Sequence[Tested]) -> Guess:
-    trial, changes, result, complete, needed, _ = found[0]
+    trial, changes, result, complete, needed, *_ = found[0]
     key = trial.key if trial.row is None else search.spot(trial.row).key
     if trial.shapes:
         key = None  # the programs differ where the operands are first used, and not at the result

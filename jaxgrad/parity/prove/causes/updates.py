@@ -243,6 +243,7 @@ class Search:
             return  # given the same gradients, nothing else differs
         yield from variants.late_decays(training)
         yield from _decays(evidence, training, paths)
+        yield from _other_groups(evidence, training, paths)
         settings = loop.settings(training, evidence.torch_side.module)
         tried = variants.variants(training)
         for variant in clipping.in_order(evidence, self.training, numbers, tried):
@@ -468,6 +469,59 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
     if len(completed) > 1:  # later steps may tell them apart
         completed = [max(completed, key=lambda x: _agreeing_weights(evidence, x, paths))]
     yield from completed
+
+
+def _other_groups(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
+    """Yield the parameter groups whose settings explain how each weight changed in the first step.
+
+    A weight that fits its own group stays in it.
+    """
+    from jaxgrad.parity.prove.record.torch_side import loop, variants
+
+    own = loop.groups(training, evidence.torch_side.module)
+    numbers = sorted(set(own.values()))
+    if len(numbers) < 2:
+        return
+    every = [
+        variants.Variant(NO_DIFFERENCE, variants.with_groups(training, dict.fromkeys(own, n)))
+        for n in numbers
+    ]
+    taken = [_rerun(evidence, variant, 1) for variant in every]
+    steps = {n: x.states[1] for n, x in zip(numbers, taken, strict=True) if x is not None}
+    groups: dict[str, int] = {}
+    for name, number in own.items():
+        before, actual = paths.before[name], paths.jax[1].get(name)
+        fits = [
+            n for n, state in steps.items() if actual is None or near(state[name], actual, before)
+        ]
+        groups[name] = number if number in fits else next(iter(fits), number)
+    moved = {name: n for name, n in groups.items() if n != own[name]}
+    if moved:
+        yield variants.Variant(_moved(own, moved), variants.with_groups(training, groups))
+
+
+def _moved(own: Mapping[str, int], moved: Mapping[str, int]) -> Difference:
+    """Say which weights have the settings of another parameter group than in torch."""
+    clauses = []
+    for pair in dict.fromkeys((own[name], n) for name, n in moved.items()):
+        names = [name for name, n in moved.items() if (own[name], n) == pair]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        listed, many = f"{', '.join(names[:3])}{more}", len(names) > 1
+        has, it = ("have", "them") if many else ("has", "it")
+        torchs, jaxs = (_group(own, moved, n) for n in pair)
+        clauses.append(
+            (
+                f"{listed} {has} the settings of parameter {jaxs}, torch has {it} in {torchs}",
+                f"{listed} {has} the settings of parameter {torchs}, JAX has {it} in {jaxs}",
+            )
+        )
+    return Told(*(" and ".join(texts) for texts in zip(*clauses, strict=True)))
+
+
+def _group(own: Mapping[str, int], moved: Mapping[str, int], number: int) -> str:
+    """Name a parameter group, with a weight that both programs have in it."""
+    shared = next((name for name, n in own.items() if n == number and name not in moved), "")
+    return f"group {number} (that of {shared})" if shared else f"group {number}"
 
 
 def _agreeing_weights(evidence: Evidence, variant: Variant, paths: Trajectories) -> int:

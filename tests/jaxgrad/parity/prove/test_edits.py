@@ -280,6 +280,8 @@ def test_an_argument_that_a_call_has_is_not_added(tmp_path):
         ("gelu(gelu(h))", "approximate=False", None),
         ("gelu(h, approximate=False)", "approximate=False", None),
         ("act(h)", "approximate=False", None),
+        ("gelu(h, 1.0)", "alpha=0.5", "gelu(h, 0.5)"),
+        ("gelu(h, 1.0, 2.0)", "alpha=0.5", "gelu(h, 1.0, 2.0, alpha=0.5)"),
     ],
 )
 def test_an_argument_is_given_to_a_call_or_gets_another_value(tmp_path, code, right, new):

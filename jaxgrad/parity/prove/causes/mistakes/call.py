@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jaxgrad.parity.prove.causes.mistakes.signatures import is_python, signature
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.wording import NO_DIFFERENCE, TORCH, Difference
 
@@ -44,29 +45,46 @@ class TorchCall(NamedTuple):
     @property
     def bound(self) -> dict[str, Any]:
         """The arguments by name, empty if the function has no signature."""
+        return {} if self._arguments is None else dict(self._arguments.arguments)
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """The signature of the function, None if it has none."""
+        return signature(self.func, self.args, self.kwargs)
+
+    @property
+    def _arguments(self) -> inspect.BoundArguments | None:
+        if (known := self.signature) is None:
+            return None
         try:
-            return dict(inspect.signature(self.func).bind(*self.args, **self.kwargs).arguments)
-        except (TypeError, ValueError):
-            return {}
+            return known.bind(*self.args, **self.kwargs)
+        except TypeError:
+            return None
 
     def named(self, name: str) -> Any:
         """The argument with a name or its default; None if the function has no signature."""
-        try:
-            bound = inspect.signature(self.func).bind(*self.args, **self.kwargs)
-        except (TypeError, ValueError):
+        bound = self._arguments
+        if bound is None:
             return None
         bound.apply_defaults()
         return bound.arguments.get(name)
 
     @property
+    def complete(self) -> tuple[Any, ...]:
+        """The arguments with the defaults: equal for equal calls, as long as the calls exist."""
+        given = [*enumerate(self.args), *self.kwargs.items()]
+        if (bound := self._arguments) is not None:
+            bound.apply_defaults()
+            given = [*bound.arguments.items()]
+        return tuple((name, _identity(x)) for name, x in given)
+
+    @property
     def settings(self) -> list[float]:
         """The finite numbers among the arguments, defaults included."""
-        try:
-            bound = inspect.signature(self.func).bind(*self.args, **self.kwargs)
+        given = [*self.args, *self.kwargs.values()]
+        if (bound := self._arguments) is not None:
             bound.apply_defaults()
             given = [*bound.arguments.values()]
-        except (TypeError, ValueError):  # a method of a tensor has no signature
-            given = [*self.args, *self.kwargs.values()]
         numbers = (x for x in given if isinstance(x, int | float) and not isinstance(x, bool))
         return [float(x) for x in numbers if math.isfinite(x)]
 
@@ -78,7 +96,15 @@ class TorchCall(NamedTuple):
         self, mistake: Difference, setting: str = "this change", /, **new: Any
     ) -> TorchCall:
         """Return the call with some arguments replaced by name."""
-        call = self.called(mistake, **{**self.bound, **new})._replace(setting=setting)
+        given = {**self.bound, **new}
+        if is_python(self.func) or (known := self.signature) is None:
+            call = self.called(mistake, **given)
+        else:  # a method does not take its first operand by name
+            bound = inspect.BoundArguments(
+                known, {n: given[n] for n in known.parameters if n in given}
+            )
+            call = self.called(mistake, *bound.args, **bound.kwargs)
+        call = call._replace(setting=setting)
         if len(new) == 1:
             ((name, value),) = new.items()
             call = call.writing(name, value)
@@ -123,6 +149,13 @@ class TorchCall(NamedTuple):
 
 
 Mistakes = Iterator[TorchCall]
+
+
+def _identity(x: Any) -> Any:
+    """Return what tells an argument apart: a tensor from its copies, a number by its value."""
+    if isinstance(x, list | tuple):
+        return tuple(map(_identity, x))
+    return id(x) if isinstance(x, Tensor) else repr(x)
 
 
 def _copied(tree: Any, pairs: list[tuple[Tensor, Tensor]]) -> Any:

@@ -25,7 +25,7 @@ from jaxgrad.parity.prove.wording import Missing, Multiple, Mutual, Setting, Tol
 
 ACTIVATIONS = (
     "relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus", "mish",
-    "selu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
+    "selu", "celu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
 )  # fmt: skip
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 UNARY = (
@@ -67,12 +67,17 @@ def gelu(call: TorchCall) -> Mistakes:
 
 
 def activation(call: TorchCall) -> Mistakes:
-    """Use another activation."""
+    """Use another activation, if possible with the same numbers."""
+    given = {k: x for k, x in call.bound.items() if isinstance(x, float)}
     for name in ACTIVATIONS:
         if name != call.op:
             func = getattr(torch if hasattr(torch, name) else functional, name)
             text = Setting("the activation", name, call.op)
             yield call.by(text, func, call.args[0]).fixed(name, call.op)
+            if given:  # such as the alpha of elu, which celu has too
+                told = " and ".join(f"{k} {x:g}" for k, x in given.items())
+                text = Setting("the activation", f"{name} with {told}", call.op)
+                yield call.by(text, func, call.args[0])._replace(kwargs=given)
     if call.op != "gelu":  # the default of `jax.nn.gelu`
         text = Setting("the activation", "gelu (the tanh approximation)", call.op)
         func = functools.partial(functional.gelu, approximate="tanh")
@@ -282,19 +287,6 @@ def repeated(call: TorchCall) -> Mistakes:
         yield call.by(text, lambda: tiled)._replace(args=(), kwargs={}, reorders=True)
 
 
-def slope(call: TorchCall) -> Mistakes:
-    """Use another slope for negative numbers."""
-    x, *rest = call.args
-    names = ("negative_slope", "alpha")
-    name = next((key for key in names if key in call.kwargs), names[call.op == "elu"])
-    used = call.kwargs.get(name, rest[0] if rest else (0.01, 1.0)[call.op == "elu"])
-    for other in call.numbers:
-        if other != used:
-            text = Setting(name, f"{other:g}", f"{used:g}")
-            wrong = call.called(text, x, **{name: other})._replace(setting=f"{other:g}")
-            yield wrong.fixed(f"{other:g}", f"{used:g}")
-
-
 def scaled(call: TorchCall) -> Mistakes:
     """Multiply the result by a half, by two, or by the length of an axis."""
     sizes = {n for x in tensors((call.args, call.kwargs))[:1] for n in (*x.shape, x.numel())}
@@ -338,22 +330,45 @@ def losses(call: TorchCall) -> Mistakes:
         if other != used:
             text = Setting("the loss", other, used, verb="is reduced by")
             yield call.replaced(text, reduction=other)
-    if used == "mean" and call.op in ("cross_entropy", "nll_loss"):
+
+
+def labels(call: TorchCall) -> Mistakes:
+    """Count ignored labels, smooth the labels otherwise, or normalise over another axis."""
+    if call.bound.get("reduction", "mean") == "mean":
         yield from _all_labels(call)
     if call.op == "cross_entropy":
         yield from _smoothed(call)
+        yield from _other_softmax(call)
+
+
+def _other_softmax(call: TorchCall) -> Mistakes:
+    """Take the softmax of the logits over another axis than that of the classes."""
+    logits, own = call.bound["input"], min(1, call.bound["input"].ndim - 1)
+    targets = call.bound["target"]
+    for dim in range(logits.ndim):
+        if dim == own:
+            continue
+        text = Setting("the softmax of cross_entropy", str(dim), str(own), verb="is over dim")
+        scores = torch.log_softmax(logits, dim)
+        if not targets.is_floating_point() and not call.bound.get("label_smoothing"):
+            kwargs = {
+                name: x for name, x in call.bound.items()
+                if name in ("weight", "ignore_index", "reduction")
+            }  # fmt: skip
+            wrong = call.by(text, functional.nll_loss, scores, targets)._replace(kwargs=kwargs)
+            yield wrong.fixed(f"axis={dim}", f"axis={own}")
 
 
 def _smoothed(call: TorchCall) -> Mistakes:
-    """Smooth the labels by another number, or not at all, or spread it over other classes."""
+    """Take another share from a label, or spread it over other classes than torch does."""
     used = call.bound.get("label_smoothing", 0.0)
-    for other in (0.0, *(x for x in call.numbers if 0 < x < 1)):
-        if other != used:
-            text = Setting("label_smoothing", f"{other:g}", f"{used:g}")
-            yield call.replaced(text, label_smoothing=other)
     labels, logits = call.bound["target"], call.bound["input"]
     if not used or labels.is_floating_point() or call.bound.get("weight") is not None:
         return
+    for share in (x for x in call.numbers if 0.5 < x < 1):  # of the right class
+        other = round(1 - share, 12)
+        text = Setting("label_smoothing", f"{other:g}", f"{used:g}")
+        yield call.replaced(text, f"{other:g}", label_smoothing=other)
     count = logits.shape[1]
     right = functional.one_hot(labels, count).movedim(-1, 1).to(logits.dtype)
     others = {
@@ -363,6 +378,27 @@ def _smoothed(call: TorchCall) -> Mistakes:
     for what, targets in others.items():
         text = Setting("the smoothing of labels", what, "all classes", "goes to", "gives it to")
         yield call.replaced(text, label_smoothing=0.0, target=targets)
+
+
+def normalized(call: TorchCall) -> Mistakes:
+    """Add an eps to the norm or to its square, where torch takes the larger of norm and eps."""
+    x, p, dim = call.args[0], call.named("p"), call.named("dim")
+    norm = x.norm(p, dim, keepdim=True)
+    own = call.named("eps")
+    for number in dict.fromkeys((*call.numbers, own)):
+        if not 0 < number < _LARGEST_EPS:
+            continue
+        theirs = f"torch divides by the larger of the norm and {own:g}"
+        for what, divisor in (
+            ("the norm's square", lambda number=number: (norm**2 + number).sqrt()),
+            ("the norm", lambda number=number: norm + number),
+        ):
+            text = Told(
+                f"{number:g} is added to {what}, {theirs}",
+                f"normalize divides by the larger of the norm and {own:g}, JAX adds {number:g} to "
+                f"{what}",
+            )
+            yield call.by(text, lambda *_, divisor=divisor, **__: x / divisor())
 
 
 def _all_labels(call: TorchCall) -> Mistakes:
@@ -431,23 +467,36 @@ def left_out(call: TorchCall) -> Mistakes:
 
 def clamped(call: TorchCall) -> Mistakes:
     """Use other bounds, one bound alone, or a bound on the other side."""
-    x, *rest = call.args
-    low, high = [*rest, None, None][:2]
-    used = call.kwargs.get("min", low), call.kwargs.get("max", high)
+    x = call.args[0]
+    names = ("min_val", "max_val") if call.op == "hardtanh" else ("min", "max")
+    used = call.named(names[0]), call.named(names[1])
     if any(isinstance(bound, Tensor) for bound in used):
         return
+    numbers = call.numbers
+    if not x.is_floating_point():  # with a bound that is no integer, the result is none either
+        numbers = [int(n) for n in numbers if float(n).is_integer()]
     own = [bound for bound in used if bound is not None]
-    known = [*own, *(-bound for bound in own), *call.numbers[:6]]
+    known = [*own, *(-bound for bound in own), *numbers[:6]]
     lows, highs = ((None, *dict.fromkeys(known)) for _ in used)
-    for bounds in itertools.product(lows, highs):
+    other_low = ((n, used[1]) for n in numbers if used[0] is not None)
+    other_high = ((used[0], n) for n in numbers if used[1] is not None)
+    for bounds in dict.fromkeys((*itertools.product(lows, highs), *other_low, *other_high)):
         if bounds in (used, (None, None)) or _crossed(*bounds):
             continue
         if not _has_idle_bound(x, bounds, used):
             theirs, own = _bounds(*bounds), _bounds(*used)
             text = Told(
-                f"clamp has {theirs}, torch's has {own}", f"clamp has {own}, JAX's has {theirs}"
+                f"{call.op} has {theirs}, torch's has {own}",
+                f"{call.op} has {own}, JAX's has {theirs}",
             )
-            yield call.by(text, torch.clamp, x, *bounds)
+            pairs = list(zip(bounds, used, strict=True))
+            changed = [(new, old) for new, old in pairs if new != old]
+            if None in bounds and call.op == "hardtanh":
+                yield call.by(text, torch.clamp, x, *bounds)
+                continue
+            wrong = call.replaced(text, **dict(zip(names, bounds, strict=True)))
+            numbers_differ = len(changed) == 1 and None not in changed[0]
+            yield wrong.fixed(*(f"{n:g}" for n in changed[0])) if numbers_differ else wrong
 
 
 def _has_idle_bound(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.causes.mistakes import (
+    arguments,
     cells,
     discrete,
     general,
@@ -27,7 +28,6 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(general.BINARY, (general.binary, general.broadcast, masks.operand)),
     **dict.fromkeys(general.UNARY, (general.unary,)),
     **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
-    **dict.fromkeys(("leaky_relu", "elu"), (general.slope, general.activation)),
     **dict.fromkeys(("cat", "concat", "concatenate", "stack"), (views.joined,)),
     **dict.fromkeys(("flatten", "reshape", "view", "unflatten"), (views.reshaped,)),
     **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim"), (views.moved,)),
@@ -36,7 +36,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **{f"conv{kind}{n}d": (layers.convolution,) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{f"{kind}_pool{n}d": (layers.pool,) for kind in ("avg", "max") for n in (1, 2, 3)},
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), (general.dimension,)),
-    "normalize": (general.order, general.dimension),
+    "normalize": (general.order, general.dimension, general.normalized),
     "cosine_similarity": (general.dimension,),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), (general.running,)),
     **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
@@ -48,14 +48,8 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     "rms_norm": (layers.affine,),
     "instance_norm": (layers.instance_norm,),
     "layer_norm": (layers.layer_norm,),
-    **dict.fromkeys(
-        ("cross_entropy", "nll_loss", "kl_div", "binary_cross_entropy",
-         "binary_cross_entropy_with_logits"),
-        (general.losses, general.scaled),
-    ),
-    **dict.fromkeys(
-        general.LOSSES, (general.losses, general.errors, general.broadcast, general.scaled)
-    ),
+    **dict.fromkeys(("cross_entropy", "nll_loss"), (general.labels,)),
+    **dict.fromkeys(general.LOSSES, (general.errors, general.broadcast)),
     "gelu": (general.gelu, general.activation),
     "linear": (layers.linear,),
     "batch_norm": (layers.batch_norm,),
@@ -63,12 +57,13 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     "scaled_dot_product_attention": (layers.attention, layers.dropout),
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), (layers.dropout,)),
     "glu": (layers.glu, general.dimension),
-    "ctc_loss": (general.ctc, general.scaled),
+    "ctc_loss": (general.ctc,),
     "interpolate": (layers.interpolate,),
     "embedding": (general.looked_up,),
     **dict.fromkeys(("gather", "index_select"), (general.gathered,)),
     "embedding_bag": (layers.bag,),
     **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
+    "hardtanh": (general.clamped, general.activation),
     "masked_fill": (masks.filled,),
     "where": (masks.chosen,),
     "repeat_interleave": (general.repeated,),
@@ -80,24 +75,36 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
 
 
 def variants(call: TorchCall) -> Iterator[TorchCall]:
-    """Yield the call with each mistake that applies to it, each text once."""
-    found: set[Difference] = set()
+    """Yield the call with each mistake that applies to it, each text and each call once."""
+    texts: set[Difference] = set()
+    calls = {call.complete: call}  # of the same function
     for wrong in _variants(call):
-        if wrong.difference not in found:
-            found.add(wrong.difference)
-            yield wrong
+        if wrong.difference in texts:
+            continue
+        if wrong.func is call.func and calls.setdefault(wrong.complete, wrong) is not wrong:
+            continue
+        texts.add(wrong.difference)
+        yield wrong
 
 
 def _variants(call: TorchCall) -> Iterator[TorchCall]:
-    named = _TABLE.get(call.op, ())
-    last = () if call.op in MOVES else (general.every,)
     first = (general.eps, general.left_out, discrete.left_out)
-    numbers = () if call.op in discrete.COMPARISONS else (general.other_numbers,)
-    for mistakes in (*first, *named, *numbers, *last):
+    named = _TABLE.get(call.op, ())
+    losses = (general.losses, general.scaled) if call.named("reduction") is not None else ()
+    last = () if call.op in MOVES else (general.every,)
+    for mistakes in (*first, *named, *losses, *_of_arguments(call), *last):
         try:
             yield from mistakes(call)
         except Exception:  # the call has other arguments than this mistake expects
             continue
+
+
+def _of_arguments(call: TorchCall) -> tuple[Callable[[TorchCall], Mistakes], ...]:
+    if call.op in discrete.COMPARISONS:
+        return ()
+    if call.op in general.BINARY or call.signature is None:
+        return (general.other_numbers,)
+    return arguments.defaults, arguments.flags, arguments.numbers
 
 
 def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:

@@ -135,7 +135,10 @@ class Lifting(TorchFunctionMode):
 
     def _changed(self, change: Change, func: Any, args: Any, kwargs: Any) -> Any:
         """Make a call with a change."""
-        read = [self.watcher.tensors[i] for i in change.reads] if self.watcher else []
+        read: list[Tensor] = []
+        if self.watcher:
+            read += (self.watcher.tensors[i] for i in change.reads)
+            read += (self.watcher.discrete_inputs[i] for i in change.discrete_inputs)
         func = func if change.func is None else change.func
         if self.randomness is None:
             return change.apply(func, args, kwargs, *read)

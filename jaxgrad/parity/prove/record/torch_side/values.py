@@ -71,6 +71,7 @@ class Change(NamedTuple):
     draws: int = -1  # the call whose random numbers it draws, if not its own
     masks: tuple[tuple[int, ...], ...] = ()  # shapes of its random numbers, if some are shared
     function: str = ""  # no call: the custom autograd.Function that loses its backward
+    discrete_inputs: tuple[int, ...] = ()  # that it reads, among the integers and booleans
 
     @classmethod
     def without_backward(cls, function: str) -> Change:

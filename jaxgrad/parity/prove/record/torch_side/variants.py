@@ -115,10 +115,29 @@ def with_settings(training: Training, **settings: Any) -> Training:
 
 
 def with_decays(training: Training, decays: Mapping[str, float]) -> Training:
-    """Return a training step in which each parameter has its own weight decay.
+    """Return a training step in which each parameter has its own weight decay."""
+    return _split(training, lambda name, own, _: {**own, "weight_decay": decays[name]})
+
+
+def with_groups(training: Training, groups: Mapping[str, int]) -> Training:
+    """Return a training step in which each parameter has the settings of a group by its index."""
+    return _split(training, lambda name, _, every: every[groups[name]])
+
+
+_Group = dict[str, Any]
+
+
+def _split(
+    training: Training, settings: Callable[[str, _Group, Sequence[_Group]], _Group]
+) -> Training:
+    """Return a training step in which each parameter is a group with settings of its own.
 
     Only the step itself sees a group for each parameter: schedulers, the user's hooks, and the
     rates that the user gives for each group need the user's groups.
+
+    Args:
+        training: A training step.
+        settings: Function from a parameter's name, its group and all groups to its settings.
     """
 
     def factory(module: Any) -> Any:
@@ -131,7 +150,7 @@ def with_decays(training: Training, decays: Mapping[str, float]) -> Training:
 
         def split(*_: Any) -> None:
             groups[:] = [
-                group | {"params": [p], "weight_decay": decays[names[id(p)]]}
+                settings(names[id(p)], group, own) | {"params": [p]}
                 for group in own
                 for p in group["params"]
             ]

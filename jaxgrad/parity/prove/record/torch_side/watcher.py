@@ -52,7 +52,8 @@ class Watcher:
         named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
         self.weights = {id(x): name for name, x in reversed(named)}
         self._versions |= {id(x): version_of(x) for _, x in named}
-        self._integers = {id(x): x for x in inputs if not is_inexact(x)}  # and those made of them
+        self.discrete_inputs = [x for x in inputs if not is_inexact(x)]
+        self._integers = {id(x): x for x in self.discrete_inputs}  # and those made of them
         for x in inputs:
             self.record("input", (), (), x)
         self._handles: list[Any] = []

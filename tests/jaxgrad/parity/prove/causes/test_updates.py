@@ -887,3 +887,54 @@ def test_a_decay_of_a_whole_group_is_named_beside_rates_for_each_group():
         "the weight decay is applied to 0.bias, 1.weight, 1.bias, which torch does not decay "
         "(rerunning torch with this change reproduces JAX's weights)"
     )
+
+
+@pytest.mark.parametrize(
+    ("moved", "text"),
+    [
+        (
+            ["0.weight"],
+            "0.weight has the settings of parameter group 1 (that of 0.bias), torch has it in "
+            "group 0 (that of 1.weight)",
+        ),
+        (
+            ["0.weight", "1.bias"],
+            "0.weight has the settings of parameter group 1 (that of 0.bias), torch has it in "
+            "group 0 (that of 1.weight) and 1.bias has the settings of parameter group 0 (that of "
+            "1.weight), torch has it in group 1 (that of 0.bias)",
+        ),
+    ],
+    ids=["one", "two"],
+)
+def test_weights_in_another_parameter_group_are_named(moved: Any, text: str):
+    """The groups differ in two settings, so that no other decay or rate explains the step."""
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Linear(8, 2))
+    with torch.no_grad():
+        for p in module.parameters():
+            p.add_(0.5)
+
+    def grouped(m: Any) -> Any:
+        groups = [
+            {"params": [m[0].weight, m[1].weight], "weight_decay": 0.1},
+            {"params": [m[0].bias, m[1].bias], "lr": 5e-3},
+        ]
+        return torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.0)
+
+    tx = jaxgrad.optim.param_groups(
+        jaxgrad.optim.adamw,
+        [{"weight_decay": 0.1}, {"lr": 5e-3}],
+        lambda name: int(name.endswith("bias") != (name in moved)),
+        lr=1e-3,
+        weight_decay=0.0,
+    )
+
+    def mlp(p: Any, x: Any) -> Any:
+        h = x @ p["0.weight"].T + p["0.bias"]
+        return h @ p["1.weight"].T + p["1.bias"]
+
+    training = Training(grouped, tx)
+    first = prove(module, mlp, arrays(module), (draw(4, 3),), optimizer=training, steps=3).first
+
+    assert first is not None and first.tested
+    assert first.cause == (f"{text} (rerunning torch with this change reproduces JAX's weights)")

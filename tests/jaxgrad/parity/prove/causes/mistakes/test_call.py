@@ -14,10 +14,11 @@ CALL = TorchCall(functional.layer_norm, (X, (4,)), {"eps": 1e-3}, "layer_norm")
 
 
 def test_the_arguments_are_known_by_name():
-    """A function without a signature has none, and a wrong call has none."""
+    """A function of torch's without a Python signature has its schema's; a wrong call has none."""
     assert list(CALL.bound) == ["input", "normalized_shape", "eps"]
     assert CALL.bound["input"] is X
-    assert TorchCall(torch.add, (X, Y), {}, "add").bound == {}
+    assert list(TorchCall(torch.add, (X, Y), {}, "add").bound) == ["input", "other"]
+    assert TorchCall(lambda **names: X, (X,), {}, "add").bound == {}
     assert TorchCall(functional.layer_norm, (), {}, "layer_norm").bound == {}
 
 

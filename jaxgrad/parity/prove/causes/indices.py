@@ -1,0 +1,259 @@
+"""Integers that calls read in the place of others, such as an edge's sources for its targets.
+
+No fingerprint compares integers, so such a mistake is a cause only if it explains all outputs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.causes.trials import Trial, in_place
+from jaxgrad.parity.prove.record.torch_side.trees import leaves
+from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
+from jaxgrad.parity.prove.wording import Difference, Mutual, Told
+
+
+_DEPTH = 3  # calls that return integers, before the one that reads them
+_SETS = 6  # other integers that are tried, those that are read nearest to the call first
+
+
+class Place(NamedTuple):
+    """Where a call reads or returns integers."""
+
+    call: int  # the call's number
+    path: tuple[Any, ...]  # of an argument; empty for the result
+    part: int = 0  # of a result with several parts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Integers:
+    """A tensor of integers of the run."""
+
+    data: np.ndarray
+    source: Place  # where it first occurs
+    readers: tuple[Place, ...]
+    name: str
+    given: int = -1  # its position among the integers and booleans of the inputs, if it is one
+
+    @property
+    def known_from(self) -> int:
+        """The number of the call after which the run has it."""
+        return -1 if self.given >= 0 else self.source.call
+
+
+def mistakes(
+    run: TorchRun,
+    starts: Sequence[int],
+    inputs: Sequence[tuple[str, np.ndarray]],
+    function: Callable[[str], Set[str]],
+) -> Iterator[Trial]:
+    """Yield the trials in which calls at or before `starts` read other integers.
+
+    The calls are those of one line, of one function, or all calls; two sets of integers may also
+    be exchanged everywhere.
+
+    Args:
+        run: torch's run, with its values.
+        starts: The values at which the difference may begin.
+        inputs: The integers of the inputs, with their names.
+        function: Function from a line of torch's code to the lines of the function around it.
+    """
+    every, lines = _integers(run, inputs), _lines(run)
+    for i in starts:
+        for own in _read(run, i, every):
+            others = [x for x in every if x is not own and _fits(x.data, own.data)]
+            for other in sorted(others, key=lambda x: -x.known_from)[:_SETS]:
+                yield from _trials(run, i, own, other, lines, function)
+
+
+def _trials(
+    run: TorchRun,
+    i: int,
+    own: Integers,
+    other: Integers,
+    lines: Mapping[int, str],
+    function: Callable[[str], Set[str]],
+) -> Iterator[Trial]:
+    at = run.values[i].line
+    near = (place for place in own.readers if lines[place.call] == at)
+    around = function(at)
+    inside = (place for place in own.readers if lines[place.call] in around)
+    tried: list[list[Place]] = []
+    for places in (near, inside, own.readers):
+        chosen = [place for place in places if place.call > other.known_from]
+        if chosen and chosen not in tried:
+            tried.append(chosen)
+            told = _told(run, chosen, own.name, other.name, lines)
+            changes = tuple(_changes([other], dict.fromkeys(chosen, 0)))
+            yield Trial(i, told, changes, whole=True)
+    pairs = {**dict.fromkeys(own.readers, 0), **dict.fromkeys(other.readers, 1)}
+    first = max(own.known_from, other.known_from)
+    if all(place.call > first for place in pairs) and other.readers:
+        text = Mutual(f"the integers of {own.name} and of {other.name} are exchanged in all calls")
+        yield Trial(i, text, tuple(_changes([other, own], pairs)), whole=True)
+
+
+def _told(
+    run: TorchRun, places: Sequence[Place], own: str, other: str, lines: Mapping[int, str]
+) -> Difference:
+    calls = [*dict.fromkeys(place.call for place in places)]
+    what = f"torch's {_called(run, calls[0]).in_words}"
+    if len(calls) > 1:
+        at = dict.fromkeys(lines[call] for call in calls)
+        where = f"at {' and '.join(at)}" if len(at) < 3 else f"from {next(iter(at))} on"
+        what = f"{len(calls)} calls {where}"
+    return Told(
+        f"in {what}, JAX reads the integers of {other}, torch reads those of {own}",
+        f"in {what}, torch reads the integers of {own}, JAX reads those of {other}",
+    )
+
+
+def _changes(sources: Sequence[Integers], places: Mapping[Place, int]) -> Iterator[Change]:
+    """Yield the changes with which calls read the integers of a source.
+
+    Args:
+        sources: The integers, which the run that is going on keeps where they first occur.
+        places: Where integers are replaced, and by which source.
+    """
+    kept: dict[int, Tensor] = {}
+    computed = {n: x.source for n, x in enumerate(sources) if x.given < 0}
+    given = {n: x.given for n, x in enumerate(sources) if x.given >= 0}
+    for number in sorted({place.call for place in (*computed.values(), *places)}):
+        keep = [(n, place) for n, place in computed.items() if place.call == number]
+        replace = [(place, n) for place, n in places.items() if place.call == number]
+
+        def call(
+            func: Any, args: Any, kwargs: Any, *inputs: Tensor,
+            keep: Any = keep, replace: Any = replace,
+        ) -> Any:  # fmt: skip
+            kept.update(zip(given, inputs, strict=True))
+            tree: Any = (args, kwargs)
+            kept.update({n: _taken(tree, place.path) for n, place in keep if place.path})
+            for place, n in replace:
+                tree = _with(tree, place.path, kept[n])
+            out = func(*tree[0], **tree[1])
+            kept.update({n: _tensors(out)[place.part] for n, place in keep if not place.path})
+            return out
+
+        yield Change(number, call, discrete_inputs=tuple(given.values()))
+
+
+def _integers(run: TorchRun, inputs: Sequence[tuple[str, np.ndarray]]) -> list[Integers]:
+    """Return the tensors of integers of a run, each with the calls that read it."""
+    found: list[Integers] = []
+
+    def add(data: np.ndarray, place: Place, name: str) -> None:
+        for n, known in enumerate(found):
+            if known.data.dtype == data.dtype and np.array_equal(known.data, data):
+                readers = (*known.readers, place) if place.path else known.readers
+                found[n] = dataclasses.replace(known, readers=readers)
+                return
+        readers = (place,) if place.path else ()
+        given = (n for n, (_, x) in enumerate(inputs) if np.array_equal(x, data))
+        number = next(given, -1)
+        called = name if number < 0 else inputs[number][0]
+        found.append(Integers(data, place, readers, called, number))
+
+    parts: dict[int, int] = {}
+    for value in _calls(run):
+        number = value.call_number
+        if number not in parts:
+            parts[number] = 0
+            for path, x in _paths(value.call[1:] if value.call else ()):
+                place = Place(number, path)
+                add(to_numpy(x), place, f"the indices of {value.op} at {value.line}")
+        if value.data is not None and value.data.dtype.kind == "i":
+            what = f"the result of {value.op} at {value.line}"
+            add(value.data, Place(number, (), parts[number]), what)
+            parts[number] += 1
+    return found
+
+
+def _calls(run: TorchRun) -> list[Value]:
+    """Return the results of all calls, in the order of the calls."""
+    every = (v for v in (*run.values, *run.discrete) if v.call is not None)
+    return sorted((v for v in every if not in_place(v) or v in run.values), key=_number)
+
+
+def _number(value: Value) -> int:
+    return value.call_number
+
+
+def _called(run: TorchRun, number: int) -> Value:
+    return next(v for v in (*run.values, *run.discrete) if v.call_number == number)
+
+
+def _lines(run: TorchRun) -> dict[int, str]:
+    return {v.call_number: v.line for v in (*run.values, *run.discrete)}
+
+
+def _read(run: TorchRun, i: int, every: Sequence[Integers]) -> list[Integers]:
+    """Return the integers that a call reads, and those from which they are computed."""
+    calls, found = {run.values[i].call_number}, list[Integers]()
+    for _ in range(_DEPTH):
+        new = [x for x in every if x not in found and calls & {p.call for p in x.readers}]
+        found += new
+        calls = {x.source.call for x in new if not x.source.path}
+    return found
+
+
+def _fits(other: np.ndarray, own: np.ndarray) -> bool:
+    """Whether integers could take the place of others."""
+    return (other.shape, other.dtype) == (own.shape, own.dtype) and own.size > 1
+
+
+def _paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+    """Yield the tensors of integers among the arguments of a call, with their paths."""
+    if isinstance(tree, dict):
+        items: Any = tree.items()
+    elif isinstance(tree, list | tuple):
+        items = enumerate(tree)
+    else:
+        if isinstance(tree, Tensor) and not tree.is_floating_point() and not tree.is_complex():
+            if tree.dtype != torch.bool and tree.ndim:
+                yield path, tree
+        return
+    for key, branch in items:
+        yield from _paths(branch, (*path, key))
+
+
+def _taken(tree: Any, path: Sequence[Any]) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def _with(tree: Any, path: Sequence[Any], new: Any) -> Any:
+    """Return a tree of tuples, lists and dicts with one leaf replaced."""
+    if not path:
+        return new
+    key, *rest = path
+    if isinstance(tree, dict):
+        return {**tree, key: _with(tree[key], rest, new)}
+    items = [_with(x, rest, new) if n == key else x for n, x in enumerate(tree)]
+    return type(tree)(items) if type(tree) in (list, tuple) else tree
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [x for x in leaves(tree) if isinstance(x, Tensor)]
+
+
+def named_inputs(module: nn.Module, inputs: Any) -> list[tuple[str, np.ndarray]]:
+    """Return the integers and booleans among a module's inputs, with the names of its arguments."""
+    try:
+        names = [*inspect.signature(module.forward).parameters]
+    except (TypeError, ValueError):
+        names = []
+    listed = inputs if isinstance(inputs, tuple | list) else (inputs,)
+    known = {id(x): name for x, name in zip(listed, names, strict=False)}
+    arrays = [(n, x) for n, x in enumerate(jax.tree.leaves(inputs)) if isinstance(x, np.ndarray)]
+    return [(known.get(id(x), f"input {n}"), x) for n, x in arrays if x.dtype.kind in "iub"]
