@@ -454,15 +454,24 @@ class Search:
         numbers = discrete.numbers(self.evidence.port.program)
         return discrete.mistakes(self.run, starts, numbers) if starts else iter(())
 
-    def other_indices(self, starts: Sequence[int]) -> Iterator[Trial]:
-        """Yield the trials in which calls at or before `starts` read other integers."""
+    def other_indices(self, near: Sequence[int]) -> Iterator[Trial]:
+        """Yield the trials in which some calls, and those before them, read other integers."""
         evidence, values = self.evidence, self.run.values
-        near = dict.fromkeys(k for i in starts for k in (i, *values[i].inputs))
-        near |= dict.fromkeys(k for i in near for k in values[i].inputs)
         reading = [k for k in near if values[k].integers or values[k].unchecked]
+        if not reading:
+            return
         inputs = indices.named_inputs(evidence.torch_side.module, evidence.draws[self.draw].inputs)
         function = functools.partial(lines_of_function, evidence)
-        return indices.mistakes(self.run, reading, inputs, function) if reading else iter(())
+        for trial in indices.mistakes(self.run, reading, inputs, function):
+            if trial.difference not in self.tried:
+                yield trial
+
+    def operands(self, starts: Sequence[int]) -> list[int]:
+        """Return the values that some calls read, and what is read for these."""
+        found = {*starts}
+        for _ in range(2):
+            found |= {k for i in found for k in self.run.values[i].inputs}
+        return sorted(found - {*starts}, reverse=True)
 
     def of_integers(self, i: int, found: Sequence[Tested]) -> Sequence[Tested]:
         """Return the mistake that shifts an index which torch computes, or else what was found."""
@@ -1022,12 +1031,13 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         search.shared_masks(),
         search.inner_stops(starts),
         search.moved(starts),
-        search.other_indices(starts),
+        search.other_indices(starts[:_NEAR]),
     )
     others = itertools.chain(
         orders, averages, tables, transposed, swaps, hidden, first, shuffled, then, skipping
     )
-    in_turn = _in_turn([search.paired(starts), search.discrete(starts), others])
+    before = search.other_indices([*starts, *search.operands(starts)])
+    in_turn = _in_turn([search.paired(starts), search.discrete(starts), others, before])
     for trial in search.in_time(itertools.chain(near, in_turn)):
         tested = search.tested(trial)
         if tested is not None:

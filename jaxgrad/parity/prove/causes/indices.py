@@ -67,10 +67,11 @@ def mistakes(
         inputs: The integers of the inputs, with their names.
         function: Function from a line of torch's code to the lines of the function around it.
     """
-    every, lines = _integers(run, inputs), _lines(run)
+    lines = _lines(run)
+    varied = [x for x in _integers(run, inputs) if len(np.unique(x.data)) > 1]
     for i in starts:
-        for own in _read(run, i, every):
-            others = [x for x in every if x is not own and _fits(x.data, own.data)]
+        for own in _read(run, i, varied):
+            others = [x for x in varied if x is not own and _fits(x.data, own.data)]
             for other in sorted(others, key=lambda x: -x.known_from)[:_SETS]:
                 yield from _trials(run, i, own, other, lines, function)
 
@@ -208,7 +209,7 @@ def _read(run: TorchRun, i: int, every: Sequence[Integers]) -> list[Integers]:
 
 def _fits(other: np.ndarray, own: np.ndarray) -> bool:
     """Whether integers could take the place of others."""
-    return (other.shape, other.dtype) == (own.shape, own.dtype) and own.size > 1
+    return (other.shape, other.dtype) == (own.shape, own.dtype)
 
 
 def _paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Tensor]]:

@@ -39,7 +39,7 @@ def estimator(run: TorchRun, stop: int) -> Estimator | None:
     for total in range(stop, len(run.values)):
         if run.values[total].op not in _SUMS or stop not in _within(run, total):
             continue
-        operands = _operands(run, total)
+        operands = _merged(run, _operands(run, total))
         live = [x for x, stopped in operands if not stopped]
         stopped = {x for x, stopped in operands if stopped}
         for x in live:
@@ -98,6 +98,19 @@ def _operands(
         return {(number, stopped)}
     rest: set[tuple[Operand, bool]] = {(name, stopped) for name in value.weights}
     return rest.union(*(_operands(run, i, stopped=stopped, depth=depth - 1) for i in value.inputs))
+
+
+def _merged(run: TorchRun, operands: set[tuple[Operand, bool]]) -> list[tuple[Operand, bool]]:
+    """Return operands with one name for equal ones, as a function that is called twice gives."""
+    numbers = sorted(x for x, _ in operands if not isinstance(x, str))
+
+    def first(x: Operand) -> Operand:
+        if isinstance(x, str):
+            return x
+        one = run.values[x].print
+        return next(k for k in numbers if print_distance(one, run.values[k].print) < _EQUAL)
+
+    return [(first(x), stopped) for x, stopped in operands]
 
 
 def _within(run: TorchRun, number: int, depth: int = _DEPTH) -> set[int]:

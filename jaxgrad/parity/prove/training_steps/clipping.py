@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _TRIED = [4.0**k for k in range(-12, 13)]  # factors of the gradients
 _LEAST_NORM = 10.0  # of large gradients, for which the 1e-6 that torch adds to a norm is negligible
 _LARGE, _SMALL = 8.0, 0.5  # relative to the gradients that are just clipped, and just not clipped
+_MORE = 1.1  # times the update without larger moments, which a bound then exceeds
 _MOMENTS = (1e24, 1e32)  # factors of the moments in the state of an optimizer
 _SHAPE = (1.0, -1.0, 0.5, 2.0)  # factors of the gradients in turn, so that Adam shows their sizes
 
@@ -213,7 +214,7 @@ def _bounds_update(evidence: Evidence, training: Training, numbers: Sequence[flo
     gradients = Gradients([], leaves, {})
     loop.step(lambda *_: gradients)
     own, *norms = (loop.norm_of_update(gradients, factor) for factor in (1.0, *_MOMENTS))
-    if not math.isfinite(sum(norms)) or not _close(*norms) or norms[0] <= 2 * own:
+    if not math.isfinite(sum(norms)) or not _close(*norms) or norms[0] <= _MORE * own:
         return False
     rates = schedules.used_rates(evidence, training, 2)[1]
     factors = (1.0, *(float(rate) for rate in rates))  # the clip follows the learning rate, or not

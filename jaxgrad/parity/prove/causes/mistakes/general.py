@@ -343,20 +343,40 @@ def labels(call: TorchCall) -> Mistakes:
 
 def _other_softmax(call: TorchCall) -> Mistakes:
     """Take the softmax of the logits over another axis than that of the classes."""
-    logits, own = call.bound["input"], min(1, call.bound["input"].ndim - 1)
-    targets = call.bound["target"]
-    for dim in range(logits.ndim):
-        if dim == own:
-            continue
-        text = Setting("the softmax of cross_entropy", str(dim), str(own), verb="is over dim")
+    given = call.bound
+    logits, targets = given["input"], given["target"]
+    own, share = min(1, logits.ndim - 1), given.get("label_smoothing", 0.0)
+    soft = targets.is_floating_point() or share
+    if soft and (given.get("weight") is not None or _ignored(call).any()):
+        return
+    for dim in (k for k in range(logits.ndim) if k != own):
         scores = torch.log_softmax(logits, dim)
-        if not targets.is_floating_point() and not call.bound.get("label_smoothing"):
-            kwargs = {
-                name: x for name, x in call.bound.items()
-                if name in ("weight", "ignore_index", "reduction")
-            }  # fmt: skip
+        text = Setting("the softmax of cross_entropy", str(dim), str(own), verb="is over dim")
+        if soft:
+            loss = functools.partial(_soft_loss, scores, targets, share, call.named("reduction"))
+            wrong = call.by(text, lambda *_, loss=loss, **__: loss())
+        else:
+            names = ("weight", "ignore_index", "reduction")
+            kwargs = {name: given[name] for name in names if name in given}
             wrong = call.by(text, functional.nll_loss, scores, targets)._replace(kwargs=kwargs)
-            yield wrong.fixed(f"axis={dim}", f"axis={own}")
+        yield wrong.fixed(f"axis={dim}", f"axis={own}")
+
+
+def _soft_loss(scores: Tensor, targets: Tensor, share: float, reduction: str) -> Tensor:
+    """Return the cross entropy with probabilities, of which `share` is given to all classes."""
+    axis = min(1, scores.ndim - 1)
+    if not targets.is_floating_point():
+        targets = functional.one_hot(targets, scores.shape[axis]).movedim(-1, axis)
+    shares = targets.to(scores.dtype) * (1 - share) + share / scores.shape[axis]
+    losses = -(shares * scores).sum(axis)
+    return {"mean": torch.mean, "sum": torch.sum}.get(reduction, torch.clone)(losses)
+
+
+def _ignored(call: TorchCall) -> Tensor:
+    """Return which labels torch leaves out; probabilities are none."""
+    labels = call.bound["target"]
+    is_ignored = labels == call.bound.get("ignore_index", -100)
+    return is_ignored & (not labels.is_floating_point())
 
 
 def _smoothed(call: TorchCall) -> Mistakes:
@@ -404,7 +424,7 @@ def normalized(call: TorchCall) -> Mistakes:
 def _all_labels(call: TorchCall) -> Mistakes:
     """Divide by the number of all labels, where torch leaves out the ignored ones."""
     labels = call.bound["target"]
-    if (labels == call.bound.get("ignore_index", -100)).any():
+    if _ignored(call).any():
         text = Told(
             "the loss is divided by the number of all labels, torch leaves out the ignored ones",
             "the loss is divided by the number of labels without the ignored ones, JAX counts all",

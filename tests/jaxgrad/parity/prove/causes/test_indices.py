@@ -85,7 +85,7 @@ def test_a_right_port_passes():
         ),
         pytest.param(
             {"ends": lambda src, dst: (dst, src)},
-            "the integers of src and of dst are exchanged in all calls",
+            "the integers of dst and of src are exchanged in all calls",
             id="ends",
         ),
         pytest.param(

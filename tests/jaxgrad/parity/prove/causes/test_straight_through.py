@@ -87,5 +87,24 @@ def test_another_detach_asks_for_a_stop_gradient():
         assert "add a stop_gradient at" in cause(middle, fn)
 
 
+def test_a_function_that_is_called_twice_is_one_operand():
+    """torch computes the sigmoid that gets the gradient once with a detach, and once without."""
+    text = cause(
+        lambda x: (x > 0).to(x.dtype) - x.sigmoid().detach() + x.sigmoid(),
+        lambda x: (x > 0).astype(x.dtype),
+    )
+    assert "torch passes the gradient straight through" in text
+    assert (
+        "write x + lax.stop_gradient(y - x), where x is the output of torch's sigmoid and y is "
+        "the output of torch's to" in text
+    )
+
+
+def test_a_port_without_a_gradient_lacks_no_stop():
+    """Without the detach torch has no gradient either, but JAX needs no further stop for that."""
+    text = cause(lambda x: 3 * (x.tanh() - x.tanh().detach()) + x.sign(), jnp.sign)
+    assert text == "JAX passes no gradient through this call"
+
+
 def softmax(x):
     return jnp.exp(x) / jnp.exp(x).sum(1, keepdims=True)

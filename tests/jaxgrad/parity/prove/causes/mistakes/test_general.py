@@ -452,18 +452,25 @@ def test_a_mean_may_count_the_ignored_labels():
     check(ignored[:1], {text: (func(logits[[0, 2, 3]], nothing[[0, 2, 3]], reduction="sum") / 4)})
 
 
-def test_the_softmax_of_a_cross_entropy_may_be_over_another_axis():
+@pytest.mark.parametrize(
+    "options",
+    [{"reduction": "sum"}, {"label_smoothing": 0.1}, {"soft": True}],
+    ids=["labels", "smoothed", "probabilities"],
+)
+def test_the_softmax_of_a_cross_entropy_may_be_over_another_axis(options):
     """The logits of the classes are in axis 1, which a port may exchange with the batch."""
     logits, labels = draw(4, 3), torch.tensor([0, 2, 1, 1])
+    given = dict(options)
+    shares = functional.one_hot(labels, 3).double()
+    share = given.get("label_smoothing", 0.0)
+    losses = -((shares * (1 - share) + share / 3) * logits.log_softmax(0)).sum(1)
+    expected = losses.sum() if given.get("reduction") else losses.mean()
+    if given.pop("soft", False):
+        labels = shares
 
-    check(
-        tried(general.labels, functional.cross_entropy, logits, labels, reduction="sum"),
-        {
-            "the softmax of cross_entropy is over dim 0, torch uses 1": functional.nll_loss(
-                logits.log_softmax(0), labels, reduction="sum"
-            )
-        },
-    )
+    calls = tried(general.labels, functional.cross_entropy, logits, labels, **given)
+    text = "the softmax of cross_entropy is over dim 0, torch uses 1"
+    check([call for call in calls if "softmax" in call.mistake], {text: expected})
 
 
 def test_an_eps_may_be_added_to_a_norm_of_which_torch_takes_the_larger():
