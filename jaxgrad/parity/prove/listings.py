@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import dis
 import inspect
 import linecache
 import re
@@ -165,16 +166,26 @@ def called_by_jax(
 
 
 def _callees(function: Any, owner: type) -> list[Any]:
-    """Return the functions that the names in a function's code stand for, methods included."""
+    """Return the functions that the names in a function's code stand for, methods included.
+
+    An attribute is that of an imported module, or else it may be a method of `owner`.
+    """
     inner = inspect.unwrap(function)
-    code = getattr(inner, "__code__", None)
-    if code is None:
+    if getattr(inner, "__code__", None) is None:
         return []
-    known = getattr(inner, "__globals__", {}) | _captured(inner)
-    names = (*code.co_names, *code.co_freevars)
-    values = [known[name] if name in known else getattr(owner, name, None) for name in names]
-    values = [x.forward if isinstance(x, type) and hasattr(x, "forward") else x for x in values]
-    return [x for x in values if inspect.isfunction(x)]
+    captured, found, last = _captured(inner), [], None
+    for each in dis.get_instructions(inner):
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            last = inner.__globals__.get(each.argval)
+        elif each.opname == "LOAD_DEREF":
+            last = captured.get(each.argval)
+        elif each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            last = getattr(last if inspect.ismodule(last) else owner, each.argval, None)
+        else:
+            last = None
+        called = last.forward if isinstance(last, type) and hasattr(last, "forward") else last
+        found += [called] if inspect.isfunction(called) else []
+    return found
 
 
 def _captured(function: Any) -> dict[str, Any]:
@@ -187,9 +198,7 @@ def _captured(function: Any) -> dict[str, Any]:
     return captured
 
 
-def _listed(
-    places: Iterable[tuple[str, list[int]]], shown: Listing | None
-) -> tuple[Listing, ...]:
+def _listed(places: Iterable[tuple[str, list[int]]], shown: Listing | None) -> tuple[Listing, ...]:
     """Return the functions at some places, without those that are shown or within another one."""
     found: list[tuple[str, Listing]] = []
     for file, numbers in places:

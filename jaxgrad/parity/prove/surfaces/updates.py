@@ -77,10 +77,13 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
 def _trained(request: Request) -> tuple[str, ...]:
     """Return nouns for what the training steps of a request compare."""
     training = as_training(request.optimizer)
-    weights = "weights and averages" if training.ema is not None else "weights"
     steps = counted(1 if request.steps is None else int(request.steps), "training step")
-    nouns = (f"{weights} after {steps}",)
-    return (*nouns, "learning rates") if training.schedule is not None else nouns
+    parts = (
+        (training.schedule is not None, "learning rates"),
+        (training.ema is not None, "averaged weights"),
+        (True, f"weights after {steps}"),
+    )
+    return tuple(noun for is_compared, noun in parts if is_compared)
 
 
 def _located(evidence: Evidence, surface: Surface) -> Surface:
