@@ -96,7 +96,8 @@ def _check_port(options: argparse.Namespace) -> None:
 
     Raises:
         UsageError: The file of the module does not exist, no function is named, a file of the
-            port cannot be written, an edited file would be lost, or an option of the training step comes without `--optimizer`.
+            port cannot be written, an edited file would be lost, or an option of the training
+            step comes without `--optimizer`.
     """
     file, _, name = options.target.partition("::")
     check_file(file, _USAGE)

@@ -121,9 +121,14 @@ def test_files_are_written_together_or_not_at_all(tmp_path):
     path, link = tmp_path / "a.py", tmp_path / "link.py"
     path.write_text("old")
     link.symlink_to(path)
-    with pytest.raises(ValueError, match="stop"), files.together(path) as written:
-        written.write_text("new")
-        raise ValueError("stop")
+
+    def stop():
+        with files.together(path) as written:
+            written.write_text("new")
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        stop()
     assert path.read_text() == "old" and len([*tmp_path.iterdir()]) == 2
     with files.together(link) as written:
         written.write_text("new")
