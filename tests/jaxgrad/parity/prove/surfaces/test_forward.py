@@ -174,8 +174,8 @@ def undecided_on_the_second_draw() -> Any:
 @pytest.mark.parametrize(
     ("proof", "verdict", "text"),
     [
-        (judged_outputs("zero", "fail"), "fail", "y1 is off by 0.25 (relative to its scale) with "
-         "redrawn weights and inputs, but not with the given ones"),
+        (judged_outputs("zero", "fail"), "fail", "y1 is off by 0.25 (relative to its scale), but "
+         "only with redrawn weights and inputs"),
         (judged_outputs(first="fail"), "fail", "y0 is off by 0.25 (relative to its scale)"),
         (judged_outputs("pass", "inconclusive"), "inconclusive",
          "y1: rounding alone changes it too much to compare (by up to 2 of its scale, and torch "
