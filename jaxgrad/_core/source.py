@@ -113,6 +113,26 @@ def user_place(eqn: jex_core.JaxprEqn) -> tuple[str, int] | None:
     return next(frames, None)
 
 
+def is_program(path: str) -> bool:
+    """Return whether a source file is the user's own, not of an installed package or generated."""
+    return bool(path) and _is_users(path) and "site-packages/" not in path
+
+
+def user_functions(eqn: jex_core.JaxprEqn) -> list[tuple[str, int]]:
+    """Return the path and line of each frame of the user's program, outermost first.
+
+    The frames of the code that called `prove` are not the program's. A body that JAX traced before
+    the proof has no frame of `prove`: only its innermost frame surely belongs to the program.
+    """
+    places: list[tuple[str, int]] = []
+    for path, line, name in _frames(eqn):
+        if path.startswith(_PROVING):
+            return places[::-1]
+        if _is_users(path) and name != "<module>":
+            places.append((path, line))
+    return places[:1]
+
+
 def is_called_by_user(eqn: jex_core.JaxprEqn, *, through_jaxgrad: bool = True) -> bool:
     """Return whether the user's code itself calls the function that made `eqn`, not a library.
 

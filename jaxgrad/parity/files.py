@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
 
 
 def refusal(outputs: Iterable[tuple[str, str | os.PathLike[str]]]) -> str:
@@ -58,6 +61,25 @@ def require_writable(name: str | os.PathLike[str]) -> None:
         is_missing = bool(os.fspath(name)) and not pathlib.Path(name).resolve().parent.exists()
         kind = FileNotFoundError if is_missing else OSError
         raise kind(f"{os.fspath(name)} cannot be written: {reason}")
+
+
+@contextlib.contextmanager
+def together(name: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+    """Write a file and the files beside it together, or none of them if an exception is raised.
+
+    Yields:
+        The path of the file in a new folder, where the `with` block writes all files. They are
+        moved beside `name` when the block ends.
+    """
+    path = pathlib.Path(name)
+    with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
+        yield pathlib.Path(folder, path.name)
+        for each in sorted(pathlib.Path(folder).iterdir()):
+            target = path.with_name(each.name)
+            if target.is_symlink():  # the link stays, and may lead to another device
+                shutil.copyfile(each, target)
+            else:
+                each.replace(target)
 
 
 def unreadable(name: str | os.PathLike[str]) -> str:

@@ -12,7 +12,7 @@ from jaxgrad._core.torch_versions import supported
 from jaxgrad.parity import files
 from jaxgrad.parity.lint.linter import lint
 from jaxgrad.parity.lint.report import LintReport
-from jaxgrad.parity.prove.command import UsageError, functions_of, named
+from jaxgrad.parity.prove.command import UsageError, check_file, functions_of, named
 from jaxgrad.parity.prove.users import described, place_of, returned
 
 
@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> LintReport:
         RaisedError: The user's code raised an exception, or `lint` refused its arguments.
     """
     file, _, name = options.target.partition("::")
+    check_file(file, _USAGE)
     if not name:
         raise UsageError(f"name the function that returns (fn, *args): {file}::lint_loss")
     if options.json is not None and (reason := files.refusal([("--json", options.json)])):

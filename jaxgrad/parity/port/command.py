@@ -12,13 +12,21 @@ from typing import Any
 import jaxgrad
 from jaxgrad.parity import files
 from jaxgrad.parity.port.proof import verifying
-from jaxgrad.parity.prove.command import UsageError, called, functions_of, named, seconds
+from jaxgrad.parity.prove.command import (
+    UsageError,
+    called,
+    check_file,
+    functions_of,
+    named,
+    seconds,
+)
 from jaxgrad.parity.prove.report import Report
 
 
 Show = Callable[[str], None]
 _OUTPUT = "the Python file to write; its proof goes beside it, for `verify`, in up to four files"
 _USAGE = "the file of a function that returns the module, as in model.py::make_model"
+_WRITTEN = "the file that `port` has written, as in my_model.py"
 _OPTIMIZER = (
     "a function of the same file from the module, or its list of parameters, to torch's optimizer; "
     "the port gets a training step"
@@ -87,10 +95,12 @@ def _check_port(options: argparse.Namespace) -> None:
     """Check the arguments of `port` before anything is imported.
 
     Raises:
-        UsageError: No function is named, a file of the port cannot be written, an edited file
-            would be lost, or an option of the training step comes without `--optimizer`.
+        UsageError: The file of the module does not exist, no function is named, a file of the
+            port cannot be written, an edited file would be lost, or an option of the training
+            step comes without `--optimizer`.
     """
     file, _, name = options.target.partition("::")
+    check_file(file, _USAGE)
     if not name:
         raise UsageError(f"name the function that returns the module: {file}::make_model")
     extra = [option for option in _OF_A_STEP if getattr(options, option) is not None]
@@ -139,8 +149,7 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     try:
         ported.write(output)
     except KeyboardInterrupt:
-        words = "and the files beside it are incomplete; run the command again with --force"
-        raise KeyboardInterrupt(f"{output} {words}") from None
+        raise KeyboardInterrupt(f"{output} is not written") from None
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
     beside = verifying.Files(output).beside(ported.reports)
     print(f"beside it, for `verify`: {', '.join(path.name for path in beside)}")
@@ -207,6 +216,7 @@ def _check_verify(options: argparse.Namespace) -> None:
     Raises:
         UsageError: A file is missing, or another version has written it.
     """
+    check_file(options.file, _WRITTEN)
     try:
         verifying.read(verifying.Files(pathlib.Path(options.file)))
     except verifying.NoProof as error:

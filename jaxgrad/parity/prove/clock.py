@@ -120,9 +120,8 @@ class Clock:
         if self.stopped is None:
             return ()
         return (
-            f"the search for causes was stopped after {self.stopped:.0f} s of CPU time: it may "
-            f"use as much CPU time as the rest of the proof, {LEAST:.0f} s, or half of "
-            "time_limit=, whichever is longest; time_limit=120 lets it search for a minute",
+            f"the search for causes ended after {self.stopped:.0f} s of CPU time, before it had "
+            "tried every cause; time_limit=120 lets it search for a minute",
         )
 
 

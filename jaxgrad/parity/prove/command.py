@@ -65,18 +65,29 @@ def load(target: str, usage: str = "pair.py or pair.py::name") -> list[PortPair]
     return [PortPair(f"{pathlib.Path(file).name}::{key}", functions[key]) for key in pairs]
 
 
+def check_file(file: str, usage: str) -> None:
+    """Check that a file of the user's exists.
+
+    Raises:
+        UsageError: It does not exist, or it is a folder; `usage` is what to pass instead.
+    """
+    path = pathlib.Path(file)
+    if path.is_dir():
+        raise UsageError(f"{file!r} is a folder; pass {usage}")
+    if not path.is_file():
+        raise UsageError(f"the file {file!r} does not exist; pass {usage}")
+
+
 def functions_of(file: str, usage: str) -> dict[str, Callable[..., Any]]:
     """Import a file of the user's, and return its functions by name.
 
     Raises:
         UsageError: The file does not exist, or raises; `usage` is what to pass instead.
     """
-    path = pathlib.Path(file)
-    if not path.is_file():
-        raise UsageError(f"the file {file!r} does not exist; pass {usage}")
+    check_file(file, usage)
     return {
         key: value
-        for key, value in vars(_imported(path)).items()
+        for key, value in vars(_imported(pathlib.Path(file))).items()
         if callable(value) and not inspect.isclass(value) and not key.startswith("_")
     }
 

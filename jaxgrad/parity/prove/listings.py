@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import dis
 import inspect
 import linecache
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jax.extend import core as jex_core
@@ -117,10 +119,106 @@ def with_callees(listing: Listing | None, equations: Iterable[jex_core.JaxprEqn]
     places = {place for eqn in equations if (place := source.user_place(eqn)) is not None}
     for file, number in sorted(places):
         shown = range(listing.start, listing.start + len(listing.lines))
-        is_same = source.short_name(file) == listing.file and number not in shown
-        if is_same and linecache.getline(file, listing.start).rstrip("\n") == listing.lines[0]:
+        if number not in shown and _is_of(listing, file):
             listing = _widened(listing, file, function_lines(file, number))
     return listing
+
+
+def called_by_torch(
+    module: Any, names: Sequence[str], shown: Listing | None
+) -> tuple[Listing, ...]:
+    """Return the functions of the user that a torch module calls, in the order of the calls.
+
+    Args:
+        module: The torch module, or None.
+        names: The dotted paths of the submodules that ran.
+        shown: A listing whose functions are left out.
+    """
+    if module is None:
+        return ()
+    modules = dict(module.named_modules(remove_duplicate=False))
+    ran = [module, *(modules[name] for name in names if name in modules)]
+    todo = [(type(x).forward, type(x)) for x in ran if hasattr(type(x), "forward")]
+    found: dict[Any, None] = {}
+    while todo:
+        function, owner = todo.pop(0)
+        if function in found or not source.is_program(_place(function)[0]):
+            continue
+        found[function] = None
+        todo[:0] = [(each, owner) for each in _callees(function, owner)]
+    return _listed([_place(function) for function in found], shown)
+
+
+def called_by_jax(
+    fn: Any, equations: Iterable[jex_core.JaxprEqn], shown: Listing | None
+) -> tuple[Listing, ...]:
+    """Return the functions of the user that the trace of a port passes through, in its order.
+
+    Args:
+        fn: The user's function or module.
+        equations: The equations of the traced port.
+        shown: A listing whose functions are left out.
+    """
+    entry = _place(fn if inspect.isroutine(fn) else vars(type(fn)).get("__call__"))
+    frames = [place for eqn in equations for place in source.user_functions(eqn)]
+    places = [(file, function_lines(file, n)) for file, n in dict.fromkeys(frames)]
+    return _listed([entry, *places], shown)
+
+
+def _callees(function: Any, owner: type) -> list[Any]:
+    """Return the functions that the names in a function's code stand for, methods included.
+
+    An attribute is that of an imported module, or else it may be a method of `owner`.
+    """
+    inner = inspect.unwrap(function)
+    if getattr(inner, "__code__", None) is None:
+        return []
+    captured, found, last = _captured(inner), [], None
+    for each in dis.get_instructions(inner):
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            last = inner.__globals__.get(each.argval)
+        elif each.opname == "LOAD_DEREF":
+            last = captured.get(each.argval)
+        elif each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            last = getattr(last if inspect.ismodule(last) else owner, each.argval, None)
+        else:
+            last = None
+        called = last.forward if isinstance(last, type) and hasattr(last, "forward") else last
+        found += [called] if inspect.isfunction(called) else []
+    return found
+
+
+def _captured(function: Any) -> dict[str, Any]:
+    """Return the variables of the enclosing function that a function uses."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    captured = {}
+    for name, cell in cells:
+        with contextlib.suppress(ValueError):  # not assigned yet
+            captured[name] = cell.cell_contents
+    return captured
+
+
+def _listed(places: Iterable[tuple[str, list[int]]], shown: Listing | None) -> tuple[Listing, ...]:
+    """Return the functions at some places, without those that are shown or within another one."""
+    found: list[tuple[str, Listing]] = []
+    for file, numbers in places:
+        if not numbers or not source.is_program(file):
+            continue
+        others = [x for path, x in found if path == file]
+        if shown is not None and _is_of(shown, file):
+            others.append(shown)
+        if any(set(numbers) & set(range(x.start, x.start + len(x.lines))) for x in others):
+            continue
+        lines = tuple(linecache.getline(file, n).rstrip("\n") for n in numbers)
+        if any(line.strip() for line in lines):
+            found.append((file, Listing(source.short_name(file), numbers[0], lines)))
+    return tuple(listing for _, listing in found)
+
+
+def _is_of(listing: Listing, file: str) -> bool:
+    """Return whether a listing shows lines of a file."""
+    is_same = source.short_name(file) == listing.file
+    return is_same and linecache.getline(file, listing.start).rstrip("\n") == listing.lines[0]
 
 
 def _widened(listing: Listing, file: str, numbers: list[int]) -> Listing:

@@ -221,6 +221,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         notes = tuple(n for j in judgements.values() for n in j.notes) + clock.notes()
         if verdict == "fail":
             notes = (*unused_results.notes(evidence), *notes)
+    shown = _listings(evidence, request, first)
     return Report(
         verdict="inconclusive" if ended and verdict == "pass" else verdict,
         surfaces=surfaces,
@@ -233,7 +234,8 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         objective=_objective(evidence),
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
-        listings=_listings(evidence, request, first),
+        listings=shown,
+        functions=_functions(evidence, request, first, shown),
         reference=request.reference,
         weights=_weights(evidence, request),
     )
@@ -285,6 +287,25 @@ def _listings(
     }
     named = f"{finding.cause} {finding.edit or ''} {finding.jax if caller else ''}"
     return {name: x.marking(named) for name, x in pair.items() if x is not None}
+
+
+def _functions(
+    evidence: Evidence,
+    request: Request,
+    first: Finding | None,
+    shown: Mapping[str, listings.Listing],
+) -> dict[str, tuple[listings.Listing, ...]]:
+    """Return the user's functions that both programs call and that are not in `shown`."""
+    if first is not None and _is_update(evidence, request, first):
+        return {}
+    module, equations = evidence.torch_side.module, evidence.port.program.equations.values()
+    called = list(dict.fromkeys(c.module for c in evidence.runs[0].calls))
+    pair = {
+        "torch": listings.called_by_torch(module, called, shown.get("torch")),
+        "jax": listings.called_by_jax(request.fn, equations, shown.get("jax")),
+    }
+    named = "" if first is None else f"{first.torch_line} {first.jax} {first.cause}"
+    return {name: tuple(x.marking(named) for x in found) for name, found in pair.items() if found}
 
 
 def _is_update(evidence: Evidence, request: Request, first: Finding) -> bool:

@@ -17,7 +17,7 @@ from jaxgrad.parity.prove import users
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes
-from jaxgrad.parity.prove.text import clauses
+from jaxgrad.parity.prove.text import clauses, listed
 from jaxgrad.parity.prove.wording import NAMES, TORCH, other
 
 
@@ -114,6 +114,7 @@ class Surface:
     rows: tuple[Mapping[str, Any], ...] = ()  # one row for each leaf that was compared
     findings: tuple[Finding, ...] = ()
     control: str = ""  # the negative control: an injected error that was detected
+    compared: tuple[str, ...] = ()  # nouns for what was compared, unless the name says it
 
 
 class Judgement(NamedTuple):
@@ -141,6 +142,7 @@ class Report:
         seconds: The seconds that each step took.
         versions: The versions of the packages.
         listings: The lines of both programs by framework.
+        functions: The user's other functions that each program calls, by framework.
         reference: The framework of the original: `"torch"`, or `"jax"`.
         weights: The `WeightMap` of the proof, to convert checkpoints; it is not written to JSON.
     """
@@ -157,6 +159,7 @@ class Report:
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     listings: Mapping[str, Listing] = dataclasses.field(default_factory=dict)  # by framework
+    functions: Mapping[str, tuple[Listing, ...]] = dataclasses.field(default_factory=dict)
     reference: str = TORCH  # torch | jax: the framework of the original, not of the port
     # The `WeightMap` of the proof, to convert checkpoints; not written to JSON.
     weights: Any = dataclasses.field(default=None, repr=False, compare=False)
@@ -250,6 +253,7 @@ class Report:
                     **surface,
                     "rows": tuple(surface["rows"]),
                     "findings": tuple(finding(f) for f in surface["findings"]),
+                    "compared": tuple(surface.get("compared", ())),
                 }
             )
             for name, surface in fields["surfaces"].items()
@@ -257,7 +261,11 @@ class Report:
         first = fields["first"] and finding(fields["first"])
         lists = {name: tuple(fields.get(name, ())) for name in ("notes", "not_visible", "matched")}
         listings = {k: Listing.from_dict(x) for k, x in fields.get("listings", {}).items()}
-        rest = {**lists, "surfaces": surfaces, "first": first, "listings": listings}
+        functions = {
+            k: tuple(map(Listing.from_dict, x)) for k, x in fields.get("functions", {}).items()
+        }
+        rest = {**lists, "surfaces": surfaces, "first": first, "listings": listings,
+                "functions": functions}  # fmt: skip
         return cls(**{**fields, **rest})
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
@@ -397,7 +405,9 @@ def headline(reports: Sequence[Report]) -> str:
     verdicts = [report.verdict for report in reports]
     name = original(reports)
     if set(verdicts) == {"pass"}:
-        return f"All {len(reports)} ports have {name}'s gradients at the inputs that were compared."
+        first, *others = [compared(report) for report in reports]
+        common = listed([x for x in first if all(x in other for other in others)])
+        return f"All {len(reports)} ports have {name}'s {common} at the inputs that were compared."
     words = (("fail", f"differ from {name}"), ("error", "could not be compared"),
              ("inconclusive", "could not be decided"))  # fmt: skip
     (n, verb), *rest = [(verdicts.count(v), text) for v, text in words if v in verdicts]
@@ -427,7 +437,7 @@ def outcome(report: Report) -> str:
         ]
         rest = f" ({' and '.join(skipped)}: not judged)" if skipped else ""
         where = "with your weights and inputs and with redrawn ones"
-        return f"your port has {name}'s gradients, {where}{rest}."
+        return f"your port has {name}'s {listed(compared(report))}, {where}{rest}."
     if report.verdict == "inconclusive" and report.text:
         return "the time limit ended the proof before every surface was judged."
     if report.verdict == "inconclusive":
@@ -445,6 +455,15 @@ def outcome(report: Report) -> str:
     is_leaf = updated is not None and any(row["name"] == where for row in updated.rows)
     place = f"in the update of {where}" if is_leaf else f"in {in_torch} at {where}"
     return f"your port differs from {name}, {surface}: {place}{jax}."
+
+
+_COMPARED = {"forward": "outputs", "gradients": "gradients", "updates": "updates"}
+
+
+def compared(report: Report) -> list[str]:
+    """Return nouns for what a proof compared, such as outputs, gradients and training steps."""
+    passed = [s for name, s in report.surfaces.items() if name in _COMPARED and s.verdict == "pass"]
+    return [noun for s in passed for noun in s.compared or (_COMPARED[s.name],)] or ["gradients"]
 
 
 def _plain(x: Any) -> Any:

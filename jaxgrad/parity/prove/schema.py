@@ -89,7 +89,8 @@ _SURFACE = _object(
         "rows": {"type": "array", "items": _ROW},
         "findings": {"type": "array", "items": _FINDING},
         "control": _described(_TEXT, "the negative control: an injected error that was detected"),
-    }
+    },
+    compared=_described(_TEXTS, "what was compared, unless the name of the surface says it"),
 )
 _LISTING = _object(
     {
@@ -135,6 +136,10 @@ REPORT_SCHEMA: dict[str, Any] = {
             "reference": _described(
                 {"enum": list(REFERENCES)}, "the framework of the original; the other has the port"
             ),
-        }
+        },
+        functions=_described(
+            {"type": "object", "additionalProperties": {"type": "array", "items": _LISTING}},
+            "the user's other functions that each program calls, by framework",
+        ),
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -31,6 +32,17 @@ def clauses(text: str) -> list[str]:
         else:
             parts.append(piece)
     return parts[1:]
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words with commas, and the last one with "and".
+
+    Example:
+        >>> listed(["outputs", "gradients", "state"]), listed(["outputs"])
+        ('outputs, gradients and state', 'outputs')
+    """
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def differing(count: int, of: int, noun: str) -> str:

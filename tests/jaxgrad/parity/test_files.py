@@ -114,3 +114,24 @@ def test_a_file_that_cannot_be_read_has_a_reason(tmp_path):
     assert files.unreadable(tmp_path) == "it is a folder"
     path.write_text("")
     assert files.unreadable(path) == ""
+
+
+def test_files_are_written_together_or_not_at_all(tmp_path):
+    """After an exception the folder is as it was; a link keeps pointing to its target."""
+    path, link = tmp_path / "a.py", tmp_path / "link.py"
+    path.write_text("old")
+    link.symlink_to(path)
+
+    def stop():
+        with files.together(path) as written:
+            written.write_text("new")
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        stop()
+    assert path.read_text() == "old" and len([*tmp_path.iterdir()]) == 2
+    with files.together(link) as written:
+        written.write_text("new")
+        written.with_suffix(".json").write_text("{}")
+    assert link.is_symlink() and path.read_text() == "new"
+    assert (tmp_path / "link.json").read_text() == "{}" and len([*tmp_path.iterdir()]) == 3

@@ -105,13 +105,15 @@ def test_the_row_that_the_headline_names_is_the_start_of_the_wrong_path():
     assert "in the port at example.py:25 (mul)" in page and ">harmless<" not in page
 
 
-def test_the_programs_and_gradients_of_a_single_proof_are_open():
-    """A reader of the right port sees both programs and the numbers that agree."""
-    opened = re.findall(
-        "<details open><summary>([^<]*)</summary>", FIXED.read_text(encoding="utf-8")
+def test_the_gradients_of_a_right_port_and_the_programs_of_a_wrong_one_are_open():
+    """A reader of the right port sees the numbers that agree, and of a wrong one the lines."""
+    opened, wrong = (
+        re.findall("<details open><summary>([^<]*)</summary>", page.read_text(encoding="utf-8"))
+        for page in (FIXED, PAGE)
     )
 
-    assert opened[0] == "both programs" and opened[1].startswith("gradients: 6 values compared")
+    assert opened[0].startswith("gradients: 6 values compared") and "both programs" not in opened
+    assert wrong == ["both programs, with the lines that it names marked"]
 
 
 def test_the_sample_report_has_every_behaviour_of_its_themes():

@@ -153,14 +153,15 @@ class PortedModel(Ported):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the source to a file, and beside it what `verify` needs to prove it again."""
-        self._write_source(path)
         module, others = self.layout.module, {}
         for mode in [mode for mode in self.reports if mode in MODES.values()]:
             with in_mode(module, mode == "train"):
                 others[mode] = list(self._mode().others)
-        if self.reports:
+        with self._writing(path) as written:
+            if not self.reports:
+                return
             write_proof(
-                path, self.source, module, self.arrays(module.state_dict()),
+                written, self.source, module, self.arrays(module.state_dict()),
                 self.reports_in(path),
                 self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
                 others=others, idle=self.idle, targets=self.targets,

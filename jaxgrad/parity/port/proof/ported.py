@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import linecache
 import os
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -249,23 +250,28 @@ class Ported:
         For `my_model.py` these are `my_model.proof.json` with the reports, the versions and a
         digest of the source, `my_model.params.npz`, and torch's runs in each mode as
         `my_model.eval.npz` and `my_model.train.npz`. With a training step, its inputs and targets
-        are in `my_model.step.npz`. Existing files are replaced.
+        are in `my_model.step.npz`. Existing files are replaced; if an exception is raised, none is.
 
         Raises:
             FileNotFoundError: The folder does not exist.
             OSError: The file cannot be written for another reason.
         """
-        self._write_source(path)
-        if self.reports:
+        with self._writing(path) as written:
+            if not self.reports:
+                return
             module = self.layout.module
             write_proof(
-                path, self.source, module, self.params(module.state_dict()),
+                written, self.source, module, self.params(module.state_dict()),
                 self.reports_in(path),
                 self.inputs, self.seed, style="functions", entry=self.name,
                 takes_mode=self.takes_mode, idle=self.idle, targets=self.targets,
                 has_state=self.has_state, trainable=self.trainable,
             )  # fmt: skip
 
-    def _write_source(self, path: str | os.PathLike[str]) -> None:
+    @contextlib.contextmanager
+    def _writing(self, path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+        """Write the source, and yield its path for now, beside which the proof is written."""
         files.require_writable(path)
-        pathlib.Path(path).write_text(self.source, encoding="utf-8")
+        with files.together(path) as written:
+            written.write_text(self.source, encoding="utf-8")
+            yield written

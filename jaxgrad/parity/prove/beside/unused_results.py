@@ -36,7 +36,7 @@ def notes(evidence: Evidence) -> tuple[str, ...]:
         return ()
     more = f" and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
     return (
-        f"{jax_program(evidence.reference)} never uses the result of {', '.join(listed[:_MOST])}"
-        f"{more}: .at[...], stop_gradient and jaxgrad.hook leave their argument as it is and "
-        "return a new array",
+        f"no output of {jax_program(evidence.reference)} depends on the result of "
+        f"{', '.join(listed[:_MOST])}{more}: return it or assign it, because .at[...], "
+        "stop_gradient and jaxgrad.hook do not change their argument",
     )

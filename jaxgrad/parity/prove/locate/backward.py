@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.weights.layout import layout
 
 SAME = 1e-9
 NEGLIGIBLE = 1e-13  # relative to the largest cotangent; less is only rounding error
+STOPS = ("detach", "data", "requires_grad")
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
@@ -104,7 +105,7 @@ def culprit(
     inside = inside_functions(run)
     consumers = [i for i, v in enumerate(run.values) if number in v.inputs and i not in inside]
     if expected is None:
-        stops = [i for i in consumers if run.values[i].op in ("detach", "data", "requires_grad")]
+        stops = [i for i in consumers if run.values[i].op in STOPS]
         return (stops or consumers or [None])[0], "torch stops the gradient here, JAX does not"
     index = layout(np.asarray(values[0]), np.asarray(values[1]), rtol=1e-9)
     if index is None:

@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate import backward as locate_backward
 from jaxgrad.parity.prove.locate import quotes
+from jaxgrad.parity.prove.locate.backward import STOPS
 from jaxgrad.parity.prove.locate.compared import under_no_grad
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
@@ -61,6 +62,7 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         at = run.values[consumer]
     if why is not None:
         key, cause = why.key or key, why.text
+        at = _stop_of(why, run, at)
     alike = evidence.rerunnable and value.data is not None and numbers.equal(value.data, data)
     expected = value.cotangent_data if alike else None
     text, worst, in_torch, in_jax = _difference(value, expected, actual)
@@ -86,6 +88,13 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
     if why is None:
         return quotes.quoted(evidence, finding, key, rule=None if rule is None else rule[1])
     return quotes.explained(evidence, finding, why._replace(key=key))
+
+
+def _stop_of(why: Explanation, run: TorchRun, at: Value) -> Value:
+    """Return the stop of torch's that a confirmed cause names, if `at` is another stop."""
+    if not (why.confirmed and why.stops_torch and at.op in STOPS) or at.line in why.lines:
+        return at
+    return next((v for v in run.values if v.op in STOPS and v.line in why.lines), at)
 
 
 def _rule(port: Port, spot: Spot, key: Key) -> tuple[Path, Rule] | None:
@@ -205,7 +214,7 @@ def _difference(
     in_torch = float(magnitude(value.cotangent))
     sizes = f"its largest element is {in_torch:.6g} in torch and {size:.6g} in JAX"
     if f"{in_torch:.6g}" == f"{size:.6g}":
-        sizes = "the largest elements have the same size"
+        sizes = "the largest elements have the same size, but not every element agrees"
     if expected is None or expected.shape != actual.shape:
         return sizes, (), None, None
     infinite, worst = numbers.not_finite(expected, actual)
@@ -276,11 +285,15 @@ def described(run: TorchRun, number: int) -> str:
 
 
 def calls(run: TorchRun) -> list[str]:
-    """Return for each value which one of several calls with the same name computed it."""
+    """Return for each value which one of several calls with the same name computed it.
+
+    Only floating results are counted. An index often gives integers too, so its text says so.
+    """
     names = [value.name for value in run.values]
     total, so_far = collections.Counter(names), collections.Counter[str]()
     texts = []
-    for name in names:
+    for value, name in zip(run.values, names, strict=True):
         so_far[name] += 1
-        texts.append(f"call {so_far[name]} of {total[name]}" if total[name] > 1 else "")
+        what = "floating result" if value.op == "getitem" else "call"
+        texts.append(f"{what} {so_far[name]} of {total[name]}" if total[name] > 1 else "")
     return texts

@@ -29,8 +29,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     """
     count, draw = len(evidence.spots()), evidence.failed_gradient_draw
     if draw is None:
-        cotangents = counted(count, "intermediate cotangent")
-        text = f"needed only if a gradient differs ({cotangents})"
+        what = "cotangents are" if count != 1 else "cotangent is"
+        text = f"{count} intermediate {what} compared only if a gradient differs"
         return Judgement(Surface("backward", "not judged", text, control=_control(evidence)))
     wrong = _wrong(evidence, draw, evidence.jax_gradients[draw].cotangents)
     read = {k for value in evidence.runs[draw].values for k in value.inputs}

@@ -60,7 +60,7 @@ def _judged(evidence: Evidence) -> Judgement:
             notes = more or notes
         text = f"{wrong[0].name} {wrong[0].off}"
         if draw:
-            text += " with redrawn weights and inputs, but not with the given ones"
+            text += ", but only with redrawn weights and inputs"
         return Judgement(
             Surface("forward", "fail", text, rows, located.findings),
             notes,

@@ -41,7 +41,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         count = differing(len(wrong), len(judged) - len(masks), "gradient")
         text = f"{count}: {_listed([j.name for j in wrong])}"
         if draw:
-            text += " with redrawn weights and inputs, but not with the given ones"
+            text += ", but only with redrawn weights and inputs"
         parameters = {j.name for j in judged if not j.name.startswith("input ")}
         only_inputs = parameters and parameters.isdisjoint(j.name for j in wrong)
         if only_inputs and not evidence.one_sided(evidence.runs[draw]):

@@ -11,6 +11,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import forward
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.training_steps import (
     buffer_updates,
@@ -54,6 +55,9 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         return Judgement(Surface("updates", "not judged", NO_OPTIMIZER), notes)
     if request.optimizer is None and all(s.verdict == "pass" for s in surfaces):
         surfaces.append(Surface("updates", "not judged", NO_STEP))
+    compared = ("state",) if left is not None and left.surface.verdict == "pass" else ()
+    if request.optimizer is not None:
+        compared += _trained(request)
     verdicts = [s.verdict for s in surfaces]
     verdict = min(verdicts, key=("fail", "inconclusive", "pass", "not judged").index)
     return Judgement(
@@ -64,9 +68,22 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
             tuple(row for s in surfaces for row in s.rows),
             tuple(f for s in surfaces for f in s.findings),
             "; ".join(s.control for s in surfaces if s.control),
+            compared,
         ),
         notes,
     )
+
+
+def _trained(request: Request) -> tuple[str, ...]:
+    """Return nouns for what the training steps of a request compare."""
+    training = as_training(request.optimizer)
+    steps = counted(1 if request.steps is None else int(request.steps), "training step")
+    parts = (
+        (training.schedule is not None, "learning rates"),
+        (training.ema is not None, "averaged weights"),
+        (True, f"weights after {steps}"),
+    )
+    return tuple(noun for is_compared, noun in parts if is_compared)
 
 
 def _located(evidence: Evidence, surface: Surface) -> Surface:

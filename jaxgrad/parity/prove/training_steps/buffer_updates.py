@@ -74,7 +74,7 @@ def surface(evidence: Evidence, asked: bool = True) -> Judgement | None:
     shown = [c for c in kept[draw] if c.left.before is not c.left.after or _is_wrong(c)]
     rows = tuple(c.judged.row() for c in shown)
     if draw or any(map(_is_wrong, shown)):
-        at = " with redrawn weights and inputs, but not with the given ones" if draw else ""
+        at = ", but only with redrawn weights and inputs" if draw else ""
         bad = [c for c in shown if _is_wrong(c)]
         verb = "differs" if len(bad) == 1 else "differ"
         text = f"{len(bad)} of {counted(len(shown), 'update')} by the forward pass {verb}{at}"
@@ -436,8 +436,9 @@ def _not_compared(names: Iterable[str], program: str = "the port") -> tuple[str,
         return ()
     more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
     return (
-        f"not compared: {', '.join(listed[:4])}{more}, which torch's forward pass changes and "
-        f"{program} does not return; no further call of the module depends on the change",
+        f"not compared: {', '.join(listed[:4])}{more}. {program[0].upper()}{program[1:]} does not "
+        "return this state, which torch's forward pass changes; this is not an error, because no "
+        "further call of the module depends on it",
     )
 
 

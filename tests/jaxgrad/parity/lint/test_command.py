@@ -129,11 +129,12 @@ def test_a_wrong_target_says_what_to_do(model, tmp_path, capsys, target, status,
 
 def test_a_missing_file_has_the_advice_of_this_command(tmp_path, capsys):
     """`lint` needs a function that returns a function and its arguments, not a pair."""
-    assert main(["lint", f"{tmp_path}/nofile.py::f"]) == 2
-    assert capsys.readouterr().err.endswith(
-        "nofile.py' does not exist; pass the file of a function that returns (fn, *args), as in "
-        "model.py::lint_loss\n"
-    )
+    advice = "; pass the file of a function that returns (fn, *args), as in model.py::lint_loss\n"
+    for target in ("nofile.py::f", "nofile.py"):
+        assert main(["lint", f"{tmp_path}/{target}"]) == 2
+        assert capsys.readouterr().err.endswith(f"nofile.py' does not exist{advice}")
+    assert main(["lint", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"'{tmp_path}' is a folder{advice}"
 
 
 def test_help_has_the_exit_statuses(capsys):

@@ -11,7 +11,7 @@ import jaxgrad
 from jaxgrad.parity import Report, __main__
 from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port import stages
-from jaxgrad.parity.port.proof import verifying
+from jaxgrad.parity.port.proof import proof_files, verifying
 from jaxgrad.parity.port.source import syntax
 
 
@@ -188,12 +188,42 @@ def test_a_port_with_holes_has_status_1(model, tmp_path, capsys):
 
 
 def test_a_missing_file_has_the_advice_of_this_command(tmp_path, capsys):
-    """`port` needs a function that returns a module, not a pair."""
-    assert main(["port", f"{tmp_path}/nofile.py::f", "-o", f"{tmp_path}/out.py"]) == 2
-    assert capsys.readouterr().err.endswith(
-        "nofile.py' does not exist; pass the file of a function that returns the module, as in "
-        "model.py::make_model\n"
-    )
+    """`port` needs a function that returns a module, and `verify` a file that `port` wrote."""
+    port = "; pass the file of a function that returns the module, as in model.py::make_model\n"
+    verify = "; pass the file that `port` has written, as in my_model.py\n"
+    for target, *options, advice in (
+        ("port", "-o", f"{tmp_path}/out.py", port), ("verify", verify)
+    ):  # fmt: skip
+        for file in ("nofile.py", "nofile.py::f"):
+            assert main([target, f"{tmp_path}/{file}", *options]) == 2
+            name = file if target == "verify" else "nofile.py"
+            assert capsys.readouterr().err == f"the file '{tmp_path}/{name}' does not exist{advice}"
+        assert main([target, str(tmp_path), *options]) == 2
+        assert capsys.readouterr().err == f"'{tmp_path}' is a folder{advice}"
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_a_bug_while_the_proof_is_written_leaves_no_file(tmp_path, monkeypatch, style):
+    """The source, the params and the proof appear together, or an earlier port is kept."""
+
+    def fail(*_, **__):
+        raise ValueError("a bug")
+
+    ported = jaxgrad.port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),), style=style)
+    path = tmp_path / "linear.py"
+    with monkeypatch.context() as patched:
+        patched.setattr(proof_files, "_version", fail)
+        with pytest.raises(ValueError, match="a bug"):
+            ported.write(path)
+    assert [*tmp_path.iterdir()] == []
+    ported.write(path)
+    names = {"linear.py", "linear.proof.json", "linear.params.npz", "linear.train.npz"}
+    assert names <= {each.name for each in tmp_path.iterdir()}
+    kept = {each: each.read_bytes() for each in tmp_path.iterdir()}
+    monkeypatch.setattr(proof_files, "_version", fail)
+    with pytest.raises(ValueError, match="a bug"):
+        ported.write(path)
+    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == kept
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
         [str(empty)],
         [str(broken)],
         [f"{pairs}::noisy", "--html", str(tmp_path / "no" / "page.html")],
+        [str(tmp_path)],
     ):
         status = main(arguments)
         messages.append(capsys.readouterr().err)
@@ -109,6 +110,7 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
     assert "no function whose name starts with 'pair'; it has port; select one with" in messages[2]
     assert "cannot be imported: it raised AttributeError at broken.py:2:" in messages[3]
     assert "cannot be written: there is no folder" in messages[4]
+    assert messages[5] == f"'{tmp_path}' is a folder; pass pair.py or pair.py::name\n"
 
 
 def test_a_time_limit_of_the_command_line_ends_each_proof(pairs, capsys, monkeypatch):

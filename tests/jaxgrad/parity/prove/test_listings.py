@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import inspect
+import json
 import warnings
 from typing import Any
 
@@ -12,7 +13,7 @@ import optax
 import torch
 from torch import nn
 
-from jaxgrad.parity import Training, prove
+from jaxgrad.parity import Report, Training, prove
 from jaxgrad.parity.prove import listings
 from jaxgrad.parity.prove.listings import LINES, Listing, of_jax, of_torch
 from jaxgrad.parity.prove.report import render
@@ -171,6 +172,54 @@ def test_the_functions_that_a_port_calls_and_the_class_of_a_module_are_shown():
     assert listings.with_callees(None, equations) is listings.with_class(None, Net()) is None
 
 
+def scaled(x):
+    return 2 * shifted(x)
+
+
+def shifted(x):
+    return x + 1
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Net(), Net()])
+
+    def forward(self, x):
+        return self.halved(scaled(self.layers[1](self.layers[0](x))))
+
+    def halved(self, x):
+        return x / 2
+
+
+def test_the_functions_that_a_torch_module_calls_are_found():
+    """They are the forward methods of its submodules, and the functions and methods in them."""
+    shown = of_torch(Scaled())
+    names = ["layers.0", "layers.0.inner", "layers.1"]
+    found = listings.called_by_torch(Scaled(), names, shown)
+    heads = [each.lines[0].strip() for each in found]
+    assert sorted(heads) == [
+        "def forward(self, x):", "def halved(self, x):", "def scaled(x):", "def shifted(x):"
+    ]  # fmt: skip
+    assert START in [each.start for each in found]
+    assert listings.called_by_torch(None, [], shown) == ()
+
+
+def transposed(x):
+    return x.T
+
+
+def test_the_functions_that_a_trace_passes_through_are_found():
+    """A function is listed once, without the code that calls `prove`."""
+    module = nn.Linear(2, 2, bias=False)
+    params = {"weight": module.weight.detach().numpy()}
+    report = prove(module, calling, params, (np.ones((3, 2)),))
+    assert report.listings["jax"].lines[0] == "def calling(p, x):"
+    assert [each.lines[0] for each in report.functions["jax"]] == ["def transposed(x):"]
+    read = Report.from_dict(json.loads(report.to_json()))
+    assert read.functions == report.functions
+
+
 def make_optimizer(params):
     return torch.optim.SGD(params, lr=0.1)
 
@@ -268,3 +317,7 @@ def test_the_line_of_a_long_helper_is_shown_without_its_caller(tmp_path):
     assert caller
     assert place.startswith("long_port.py:") and report.listings["jax"].has(place)
     assert int(place.rpartition(":")[2]) in report.listings["jax"].marked
+
+
+def calling(p, x):
+    return x @ transposed(transposed(transposed(p["weight"])))

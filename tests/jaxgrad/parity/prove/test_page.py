@@ -57,7 +57,8 @@ FAILED = Report(
 )
 SURFACES = {name: Surface(name, "pass", "all alike") for name in FAILED.surfaces}
 PASSES = (
-    "PASS: your port has torch's gradients, with your weights and inputs and with redrawn ones."
+    "PASS: your port has torch's outputs, gradients and updates, with your weights and inputs and "
+    "with redrawn ones."
 )
 PASSED = Report("pass", SURFACES, name="Block | block", seconds={"torch": 0.1})
 ERROR = Report(
@@ -144,6 +145,24 @@ def test_the_lines_far_from_a_marked_one_are_folded():
     assert gap.findall(html) == ["4 lines", "4 lines"]
     shown = gap.sub("", html)
     assert re.findall(r'class="at"> *(\d+)<', shown) == ["5", "10", "11", "12", "13", "14", "15"]
+
+
+def test_a_pass_shows_the_surfaces_before_the_folded_programs():
+    """A reader of a pass asks what was compared; a reader of a failure needs the named lines."""
+    programs = {"jax": Listing("port.py", 1, ("def port(p, x):", "    return layer(p, x)"))}
+    called = {"jax": (Listing("layers.py", 5, ("def layer(p, x):", "    return x @ p['w']")),)}
+    passed = dataclasses.replace(PASSED, listings=programs, functions=called)
+    failed = dataclasses.replace(FAILED, listings=programs, functions=called)
+    summary = "<summary>both programs</summary>"
+
+    html = render([passed])
+    assert html.index('class="surfaces"') < html.index(f"<details>{summary}")
+    assert "<details open><summary>1 further function of this program</summary>" in html
+    text = re.sub(r"<[^>]+>", "", html)
+    assert "layers.py" in text and "return x @ p[&#39;w&#39;]" in text
+    html = render([failed])
+    assert html.index(f"<details open>{summary}") < html.index('class="surfaces"')
+    assert "<details><summary>1 further function of this program</summary>" in html
 
 
 def test_rows_that_pass_are_folded_beside_failing_ones():
@@ -285,7 +304,7 @@ def test_counts_and_places_read_as_words():
     assert "forward: 2 values compared" in html and "forward: 1 value compared" in html
     assert "gradients: details of the value that differs" in html and "1 cause ruled out" in html
     assert "Suggested change in net.py:46" in html and "/home" not in html
-    assert "<p>Your port has torch&#39;s gradients, with your weights and inputs" in html
+    assert "<p>Your port has torch&#39;s outputs, with your weights and inputs" in html
     assert html.count("Block | block") == 2  # in the overview and above its proof
 
 
@@ -340,7 +359,7 @@ def test_the_page_can_be_read(browser, tmp_path):
         ([PASSED], PASSES),
         ([ERROR], "ERROR: the comparison could not be run."),
         ([FAILED], "FAIL: your port differs from torch, first on the gradients surface: in"),
-        ([PASSED, PASSED], "All 2 ports have torch's gradients at the inputs that were compared."),
+        ([PASSED, PASSED], "All 2 ports have torch's outputs, gradients and updates at the inputs"),
         ([PASSED, FAILED, FAILED], "2 of 3 ports differ from torch."),
         ([FAILED, ERROR], "1 of 2 ports differs from torch; 1 could not be compared."),
     ],

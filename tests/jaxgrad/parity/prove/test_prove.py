@@ -674,7 +674,7 @@ def test_a_search_that_takes_too_long_is_stopped_and_noted(arguments, monkeypatc
     assert report.verdict == "fail" and report.first is not None and len(tried) == 2
     assert report.first.text.startswith("the weight's change after step 2 is off by")
     assert report.first.torch == "inner.weight" and not report.first.tested
-    assert report.notes[-1].startswith("the search for causes was stopped after 12 s of CPU time")
+    assert report.notes[-1].startswith("the search for causes ended after 12 s of CPU time")
 
 
 RUNS: list[int] = []  # the numbers of the runs that are left; a proof rewinds the module itself

@@ -163,6 +163,22 @@ def test_reports_are_summarised_in_one_sentence(reports, text):
     assert headline(reports) == text
 
 
+def test_a_pass_says_what_was_compared():
+    """Each surface names what it compared; several reports name what all of them compared."""
+    forward, gradients = (Surface(name, "pass", "") for name in ("forward", "gradients"))
+    updates = Surface("updates", "pass", "", compared=("state", "weights after 3 training steps"))
+    skipped = Surface("updates", "not judged", "", compared=("state",))
+    all_three, two = (
+        Report("pass", {x.name: x for x in (forward, gradients, last)})
+        for last in (updates, skipped)
+    )
+    nouns = "outputs, gradients, state and weights after 3 training steps"
+    assert headline([all_three]).startswith(f"PASS: your port has torch's {nouns}, with your")
+    assert headline([two]).startswith("PASS: your port has torch's outputs and gradients, with")
+    assert "All 2 ports have torch's outputs and gradients at" in headline([all_three, two])
+    assert Report.from_dict(json.loads(all_three.to_json())) == all_three
+
+
 FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
 
 

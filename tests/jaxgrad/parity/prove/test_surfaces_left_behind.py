@@ -323,7 +323,7 @@ def test_a_value_that_nothing_reads_is_not_said_to_agree():
     assert report.verdict == "pass"
     assert report.surfaces["updates"].verdict == "not judged"
     (note,) = (note for note in report.notes if note.startswith("not compared: "))
-    assert "calls, seen.0, which torch's forward pass changes and the port does not return" in note
+    assert "calls, seen.0. The port does not return this state, which torch's forward pass" in note
 
     params = {"weight": W, "calls": np.array(0)}
     report = prove(Counting(), linear, params, (X,))

@@ -71,7 +71,8 @@ def check_run(
     def run(number: int) -> TorchRun:
         noise = runs[0].noise if runs else ()
         options: dict[str, Any] = dict(watch=False, salt=number, noise=noise, attach=attaches)
-        return torch_run.run(module, inputs, pick, loss, **options)
+        call = torch_run.again if number else torch_run.run
+        return call(module, inputs, pick, loss, **options)
 
     for number in range(2):
         try:

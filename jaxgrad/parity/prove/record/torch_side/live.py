@@ -266,7 +266,7 @@ class Live:
         self._load(self.state)
         watcher = Ranges(self.module)
         with watcher:
-            torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False)
+            torch_run.again(self.module, self.inputs, self.pick, self.loss, watch=False)
         return watcher.found
 
     def record(self, draw: Draw) -> Drawn:
@@ -347,7 +347,7 @@ class Live:
         cotangents = None if forward else self._cotangents(draw)
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
             try:
-                result = torch_run.run(
+                result = torch_run.again(
                     self.module, draw.inputs, self.pick, self.loss, cotangents, **options
                 )
             except RuntimeError as error:
@@ -374,7 +374,7 @@ class Live:
         draw = Draw(self.state, self.inputs)
 
         def call() -> TorchRun:
-            return torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False,
+            return torch_run.again(self.module, self.inputs, self.pick, self.loss, watch=False,
                                  attach=self._attaches, noise=(), salt=0)  # fmt: skip
 
         trials = left_behind.Trials(
@@ -413,7 +413,7 @@ class Live:
                     self.module.eval()
                 options = self._options(draw)
                 with running(f"torch: call {number} of {type(self.module).__name__}"):
-                    run = torch_run.run(
+                    run = torch_run.again(
                         self.module, draw.inputs, self.pick, self.loss, watch=False, rough=rough,
                         rounds=rounds, **options,
                     )  # fmt: skip
@@ -443,7 +443,7 @@ class Live:
                 self._load(near.state)
                 inputs = cast(near.inputs, np.float32)
                 cotangents = self._cotangents(draw)
-                run = torch_run.run(self.module, inputs, self.pick, self.loss, cotangents,
+                run = torch_run.again(self.module, inputs, self.pick, self.loss, cotangents,
                                     watch=False, dtype=torch.float32,
                                     **self._options(draw))  # fmt: skip
                 runs.append(run)
@@ -454,7 +454,7 @@ class Live:
         with self._borrowed.in_dtype(torch.float32):
             self._load(draw.state)
             inputs = cast(draw.inputs, np.float32)
-            return torch_run.run(self.module, inputs, self.pick, self.loss, keep=True,
+            return torch_run.again(self.module, inputs, self.pick, self.loss, keep=True,
                                  dtype=torch.float32, **self._options(draw))  # fmt: skip
 
     def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
@@ -556,7 +556,7 @@ class Live:
 
     def _backward(self, draw: Draw, rounds: int | None = None) -> TorchRun:
         """Add the gradients of a draw to those of the parameters."""
-        return torch_run.run(
+        return torch_run.again(
             self.module, draw.inputs, self.pick, self.loss, self._cotangents(draw),
             watch=False, clear=False, rounds=rounds, **self._options(draw)
         )  # fmt: skip

@@ -65,7 +65,7 @@ def run(
         drawn = Randomness(draw.noise)
         try:
             with Places(module, twins, "loss" if loss is not None else ""), drawn, twins:
-                outputs = torch_run.run(
+                outputs = torch_run.again(
                     module, inputs, pick, loss, watch=False, dtype=default, salt=draw.number
                 ).outputs
         except Exception as error:

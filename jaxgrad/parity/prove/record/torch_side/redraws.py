@@ -50,7 +50,7 @@ class Edge(NamedTuple):
 def edges(
     names: Sequence[str], leaves: Sequence[np.ndarray], ranges: Mapping[int, Range]
 ) -> Iterator[Edge]:
-    """Yield inputs with a masked row, with ignored labels or padding, and with zeros and ties."""
+    """Yield inputs with a masked row, with ignored labels of sequences or padding, and zeros."""
     for k, (name, x) in enumerate(zip(names, leaves, strict=True)):
         rest = list(leaves)
         wide = x.ndim > 1 and min(len(x), x.shape[-1]) > 1 and (x.dtype.kind == "b" or np.ptp(x))
@@ -59,7 +59,8 @@ def edges(
             rest[k][-1] = not _is_falling(x)
             if not np.array_equal(rest[k], x):
                 yield Edge(f"row {len(x) - 1} of input {name} masked altogether", rest)
-        for label in ranges[k].rare if k in ranges and x.size > 1 else ():
+        # One label for each row of a batch, as of an image, is never the padding of a sequence.
+        for label in ranges[k].rare if k in ranges and x.ndim > 1 and x.size > 1 else ():
             if not (x == label).any():
                 rest[k] = x.copy()
                 rest[k].reshape(-1)[-1] = label

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,13 @@ def copy_in_dtype(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.M
         if is_inexact(x):
             x.data = x.data.to(dtype.to_complex() if x.is_complex() else dtype)
     return copied
+
+
+def again(*args: Any, **options: Any) -> TorchRun:
+    """Call `run` without the warnings, which the first run of the module has shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return run(*args, **options)
 
 
 def run(

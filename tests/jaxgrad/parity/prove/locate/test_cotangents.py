@@ -3,9 +3,14 @@
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
+from jax import lax
+from torch import nn
 
+from jaxgrad.parity import prove
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.locate import cotangents as wrong_cotangent
 
@@ -80,3 +85,48 @@ def test_a_copy_with_a_correct_cotangent_is_below_the_error(monkeypatch, copies,
     key = wrong_cotangent._correct_copy(fake, 0, 0, fingerprint(X), arrives)
     assert key == (None if expected is None else ((expected,), 0))
     assert wrong_cotangent._correct_copy(fake, 0, 0, None, arrives) is None
+
+
+def test_only_the_floating_results_of_an_index_are_counted():
+    """An index into integers is not among the values, so the text does not count calls."""
+    values = [SimpleNamespace(name=f"({op})", op=op) for op in ("getitem", "mul", "getitem", "mul")]
+    run: Any = SimpleNamespace(values=[*values, SimpleNamespace(name="(exp)", op="exp")])
+    assert wrong_cotangent.calls(run) == [
+        "floating result 1 of 2", "call 1 of 2", "floating result 2 of 2", "call 2 of 2", ""
+    ]  # fmt: skip
+
+
+class TwoStops(nn.Module):
+    """Two detached values, of which the second is only compared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.linear(x)
+        top = h.max(1, keepdim=True).values.detach()
+        e = (h - top).exp()
+        w = e / (e.sum(1, keepdim=True) + 1e-3)
+        hard = h.detach().argmax(0)
+        return (w[hard] * h).sum()
+
+
+def test_the_place_is_the_stop_that_the_cause_names():
+    """torch's line is that of the detach that the port lacks, not of another detach."""
+    torch.manual_seed(0)
+    module = TwoStops()
+
+    def port(p: Any, x: Any) -> Any:
+        h = x @ p["linear.weight"].T + p["linear.bias"]
+        e = jnp.exp(h - h.max(1, keepdims=True))
+        w = e / (e.sum(1, keepdims=True) + 1e-3)
+        hard = lax.stop_gradient(h).argmax(0)
+        return (w[hard] * h).sum()
+
+    params = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    report = prove(module, port, params, (np.random.default_rng(0).normal(size=(4, 3)),))
+    assert report.first is not None and report.first.op == "detach"
+    line = TwoStops.forward.__code__.co_firstlineno + 2
+    assert report.first.torch_line == f"test_cotangents.py:{line}"
+    assert f"torch stops the gradient at {report.first.torch_line} (detach)" in report.first.cause

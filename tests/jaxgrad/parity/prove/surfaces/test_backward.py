@@ -103,7 +103,9 @@ def test_a_gradient_with_the_wrong_sign_has_both_signs(arguments):
     with gathered(arguments, Net(), functools.partial(port, stop=negated)) as found:
         (finding,) = backward.surface(found).surface.findings
 
-    assert finding.text.endswith("differs: the largest elements have the same size")
+    assert finding.text.endswith(
+        "differs: the largest elements have the same size, but not every element agrees"
+    )
     assert finding.torch_value == pytest.approx(-finding.jax_value) and finding.torch_value
 
 
@@ -149,7 +151,7 @@ def test_a_right_port_has_a_negative_control(evidence):
     """Nothing is judged; the control is a cotangent that is changed inside of the port."""
     surface = backward.surface(evidence).surface
     assert surface.verdict == "not judged"
-    assert surface.text == "needed only if a gradient differs (5 intermediate cotangents)"
+    assert surface.text == "5 intermediate cotangents are compared only if a gradient differs"
     assert surface.control.startswith("an error of 1e-09 injected into the cotangent at _helpers")
 
 
@@ -169,7 +171,7 @@ def test_one_cotangent_is_written_in_the_singular():
         prove(Summed(), lambda p, act=act: act(p["x"]).sum(), params, ())
         for act in (jax.nn.relu, lambda x: jax.numpy.maximum(x, 0))
     )
-    compared = "needed only if a gradient differs (1 intermediate cotangent)"
+    compared = "1 intermediate cotangent is compared only if a gradient differs"
     assert right.surfaces["backward"].text == compared, str(right)
     assert wrong.surfaces["backward"].text == "1 intermediate cotangent agrees", str(wrong)
     assert wrong.surfaces["gradients"].text == "1 of 1 gradient differs: x"

@@ -232,7 +232,7 @@ def test_gradients_that_differ_are_counted_on_their_draw(draw):
     result = judge(*(wrong if draw == 0 else [judged("v")]), second=wrong, draw=draw)
     (finding,) = result.surface.findings
 
-    elsewhere = " with redrawn weights and inputs, but not with the given ones" if draw else ""
+    elsewhere = ", but only with redrawn weights and inputs" if draw else ""
     assert result.surface.text == f"1 of 3 gradients differ: w{elsewhere}"
     assert (finding.torch, finding.jax) == ("w", "leaf w")
     assert finding.text == "the gradient is off by 0.25 (relative to its scale)"

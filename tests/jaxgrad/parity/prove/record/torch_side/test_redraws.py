@@ -100,13 +100,13 @@ def test_masks_keep_their_form():
 def test_edge_cases_that_the_given_inputs_lack_are_listed():
     """A masked row, a label with torch's default of `ignore_index`, zeros and ties are edges."""
     x, padding = draw(2, 4), np.array([[True, True, False], [True, True, True]])
-    labels = np.array([1, 2])
+    labels = np.array([[1, 2]])
     names, ranges = ["x", "mask", "y"], {2: Range(0, 3, rare=(-100,))}
     masked, ignored, ties = edges(names, [x, padding, labels], ranges)
     assert masked.name == "row 1 of input mask masked altogether"
     np.testing.assert_array_equal(masked.leaves[1], [[True, True, False], [False] * 3])
     assert ignored.name == "-100 (the ignore_index of torch's losses) in input y"
-    assert list(ignored.leaves[2]) == [1, -100]
+    assert ignored.leaves[2].tolist() == [[1, -100]]
     assert ties.name == "zeros and ties in input x"
     assert (ties.leaves[0] == 0).any(-1).all() and len(np.unique(ties.leaves[0])) < 7
     given = [x[:, :1] * 0, masked.leaves[1], ignored.leaves[2]]
@@ -326,12 +326,17 @@ def test_each_edge_case_needs_its_form(x, names):
         assert list(edges(["x"], [x], {0: Range(0, 2)})) == []
 
 
-@pytest.mark.parametrize(("labels", "count"), [([1], 0), ([1, 2], 2), ([1, -100], 1)])
+@pytest.mark.parametrize(
+    ("labels", "count"), [([[1]], 0), ([[1, 2]], 2), ([[1, -100]], 1), ([1, 2], 0)]
+)
 def test_each_ignored_label_is_an_edge(labels, count):
-    """A label that the inputs contain, or that would be the only one, is not tried."""
+    """A label that the inputs contain, or that would be the only one, is not tried.
+
+    Labels of single examples, which are not in rows, are never padding.
+    """
     cases = list(edges(["y"], [np.array(labels)], {0: Range(0, 3, rare=(-100, -1))}))
     assert len(cases) == count
-    assert all(case.leaves[0][-1] < 0 for case in cases)
+    assert all(case.leaves[0][0, -1] < 0 for case in cases)
 
 
 def test_zeros_and_ties_are_regular():
