@@ -158,6 +158,8 @@ them with `prove_port` of the notebook, which passes `loss=` and `optimizer=`.
 |---|---|
 {criteria}
 
+**If a report names no cause**, let the pair take [five steps](no_cause.md).
+
 **If the report says `PASS`**, let the pair ask three questions:
 
 - Is a surface `not judged`? Then give `loss=`, and `optimizer=` with `steps=`.
