@@ -4,9 +4,9 @@
 
 A slide has a figure, or a program with its output folded below it, and few words. Above a program
 is, in small type, what it reads from earlier programs. Figures are those of
-docs/tape_or_transform.md and docs/kinks.md, on a phone the narrow ones. Programs and outputs are those of
-docs/tape_or_transform.md and of the executed notebook on `prove`; tests run both. `make pages`
-writes docs/_static/session_1_slides.html and so on.
+docs/tape_or_transform.md and docs/kinks.md, on a phone the narrow ones. Programs and outputs are
+those of docs/tape_or_transform.md and of the executed notebook on `prove`; tests run both. `make
+pages` writes docs/_static/session_1_slides.html and so on.
 """
 
 import ast
@@ -330,8 +330,10 @@ def _figure(name: str) -> list[str]:
     if not narrow.exists():
         return [wide.read_text(encoding="utf-8").strip()]
     return [
-        path.read_text(encoding="utf-8").strip().replace('"jaxgrad-figure"', f'"jaxgrad-figure {c}"')
-        for path, c in ((wide, "wide"), (narrow, "narrow"))
+        re.sub(
+            'class="[^"]+', rf"\g<0> {variant}", file.read_text(encoding="utf-8").strip(), count=1
+        )
+        for file, variant in ((wide, "wide"), (narrow, "narrow"))
     ]
 
 

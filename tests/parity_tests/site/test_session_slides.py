@@ -125,9 +125,8 @@ def test_slides_can_be_read_on_a_phone(browser, file):
     tab = browser.new_page(viewport={"width": 390, "height": 844})
     tab.goto((session_slides.FOLDER / f"{file}_slides.html").as_uri())
     tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
-    sizes = tab.eval_on_selector_all(
-        "pre, p, li, small", "nodes => nodes.map(node => parseFloat(getComputedStyle(node).fontSize))"
-    )
+    size = "nodes => nodes.map(node => parseFloat(getComputedStyle(node).fontSize))"
+    sizes = tab.eval_on_selector_all("pre, p, li, small", size)
     letters = tab.eval_on_selector_all(
         "svg",
         """svgs => svgs.filter(svg => svg.checkVisibility()).map(svg =>
