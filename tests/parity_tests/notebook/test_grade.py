@@ -16,7 +16,7 @@ from parity_tests.runner.settings import ROOT
 
 
 PAGE = (ROOT / "docs" / "teachers_large_class.md").read_text(encoding="utf-8")
-FILE, PRINTED = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+FILE, PRINTED, LIST = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 VARIANTS = pytest.mark.parametrize("exams", [EXAMS[:1], EXAMS_B], ids=["A", "B"])
 
 
@@ -28,6 +28,7 @@ def test_the_page_shows_a_file_and_what_the_command_prints(tmp_path):
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert run.stdout.rstrip() == PRINTED.rstrip()
+    assert grade.points_table({}) == LIST
     assert "python -m parity_tests.notebook.grade answers.txt" in PAGE
 
 
