@@ -2,8 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import torch
 
@@ -41,6 +43,10 @@ FIXED_LENGTH = (
     "the linear function a tangent of fixed length. Make the tangent from x: pass x itself, or "
     "`jnp.zeros_like(x)`"
 )
+NOT_TRANSPOSED = (
+    "`pull_back` gives the right numbers without `jax.linear_transpose`. Transpose the linear "
+    "function, `jax.linear_transpose(linear, x)`, and call the result with g"
+)
 IN_BOTH = (
     "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
     "both have, such as `+`, `*` and `**`, and no function or method of one framework"
@@ -77,7 +83,7 @@ def transposed(forward, backward, pull_back):
     fault = (
         f"use `jax.linearize` and `jax.linear_transpose` in place of `jax.{'`, `'.join(shortcut)}`"
     )
-    if shortcut or "linear_transpose" in names:
+    if shortcut or _transposes(pull_back):
         yield "`pull_back` transposes the linear part", holds(not shortcut, fault), True
     for fun, function, at, g in (
         (in_jax, in_torch, point, both),
@@ -90,6 +96,21 @@ def transposed(forward, backward, pull_back):
         name = "[x0·x2, x1·x2]" if fun is product else "f"
         what = f"the gradient of x for {name} at {at} and g = {g}"
         yield what, found, gradient(function, at, g), hint
+    if not _transposes(pull_back):
+        raise Advice(NOT_TRANSPOSED)
+
+
+def _transposes(function: Any) -> bool:
+    """Return whether a function, or a function that it calls, names `jax.linear_transpose`."""
+    seen, waiting = [], [function]
+    while waiting:
+        seen.append(one := waiting.pop())
+        names = names_in(one)
+        values = [getattr(one, "__globals__", {}).get(name) for name in names]
+        if "linear_transpose" in names or jax.linear_transpose in values:
+            return True
+        waiting += [x for x in values if isinstance(x, FunctionType) and x not in seen]
+    return False
 
 
 def _predicted(name: str, answer: Any, wanted: torch.Tensor) -> bool | str:
