@@ -285,7 +285,7 @@ def points_table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] 
             columns.append((str(number), part.points, 0))
             continue
         by_hand = part.points - part.line_points
-        columns.append((f"{number} line" if by_hand else str(number), part.line_points, number))
+        columns.append((str(number), part.line_points, number))
         if by_hand:
             columns.append((f"{number} text", by_hand, 0))
     last = _column(len(columns))
