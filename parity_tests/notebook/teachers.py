@@ -156,8 +156,8 @@ points,3,3,3,3,3,3,3,3,3,2,3,2,5,5,6,3,3,3,3,8,=SUM(B2:U2),
 
 The second row has the most points of each column. The lines and programs have their points or a
 question mark, which you replace by points. What you mark by hand is empty: `9 text` is the
-explanation of question 9. The column `sum` adds what is filled in, and `read` says why an answer has
-a question mark. For 60 students the command took half a minute on one core of a server.
+explanation of question 9. The column `sum` adds what is filled in, and `read` says why an answer
+has a question mark. For 60 students the command took half a minute on one core of a server.
 
 **Marking the rest.** The first test has {count} questions, so {students} students give you
 {answers} answers. We have not measured how long they take; half a minute each, as a guess, makes
