@@ -93,7 +93,7 @@ def _fault(what: str, found: Any, wanted: Any, hint: str = "") -> str:
     if wanted is True:
         return f"Not yet: {found}."
     text = f"Not yet: {what} is {_written(found)}; it should be {_written(wanted)}."
-    hint = NO_RETURN if found is None else hint
+    hint = NO_RETURN if found is None and "gradient" not in what else hint
     return f"{text} {hint}." if hint else text
 
 
@@ -119,14 +119,25 @@ def within_one_framework(advice: str) -> Iterator[None]:
         raise Advice(advice) from error
 
 
-def returned(name: str, value: Any) -> Any:
+def returned(name: str, value: Any, *, scalar: bool = True) -> Any:
     """Return what a function of the reader has returned.
 
+    Args:
+        name: The name of the function.
+        value: What it has returned.
+        scalar: Whether this has to be one number.
+
     Raises:
-        Advice: The function has returned nothing.
+        Advice: The function has returned nothing, a function, or more than one number.
     """
     if value is None:
         raise Advice(f"`{name}` returns None; end it with `return` and the value")
+    if callable(value):
+        raise Advice(f"`{name}` returns a function; call it, and return its result")
+    if scalar and isinstance(value, tuple | list | dict):
+        raise Advice(f"`{name}` returns a {type(value).__name__}; return one number")
+    if scalar and getattr(value, "ndim", 0):
+        raise Advice(f"`{name}` returns an array of shape {tuple(value.shape)}; return one number")
     return value
 
 

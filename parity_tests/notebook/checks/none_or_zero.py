@@ -15,6 +15,7 @@ from parity_tests.notebook.check import (
     as_numbers,
     holds,
     names_in,
+    returned,
     same,
     within_one_framework,
 )
@@ -43,6 +44,15 @@ FIXED_LENGTH = (
     "the linear function a tangent of fixed length. Make the tangent from x: pass x itself, or "
     "`jnp.zeros_like(x)`"
 )
+# What the message of JAX says if the transpose gets something else, and the advice.
+MISUSED = {
+    "Transpose rule": "`jax.linear_transpose` gets a function that is not linear. Transpose the "
+    "linear function, the second result of `jax.linearize(f, x)`",
+    "first argument must be callable": "`jax.linearize` returns a pair, f(x) and the linear "
+    "function; transpose the second one",
+    "cotangent type does not match": "the transpose is called with something other than g. It "
+    "takes a gradient of f(x), with one number for each output",
+}
 NOT_TRANSPOSED = (
     "`pull_back` gives the right numbers without `jax.linear_transpose`. Transpose the linear "
     "function, `jax.linear_transpose(linear, x)`, and call the result with g"
@@ -91,7 +101,8 @@ def transposed(forward, backward, pull_back):
         (product, product, [2.0, 3.0, 4.0], [1.0, -1.0]),
     ):
         with _says_what_to_transpose(names, first=fun is in_jax):
-            found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
+            result = pull_back(fun, jnp.array(at), jnp.array(g))
+        found = as_numbers(returned("pull_back", result, scalar=False))
         hint = TUPLE if isinstance(found, list) and isinstance(found[0], list) else ""
         name = "[x0·x2, x1·x2]" if fun is product else "f"
         what = f"the gradient of x for {name} at {at} and g = {g}"
@@ -166,7 +177,7 @@ def one_of_each(loss):
 
 @contextlib.contextmanager
 def _says_what_to_transpose(names: set[str], first: bool) -> Iterator[None]:
-    """Say what the linear function takes if it gets an array of another length.
+    """Say what the linear function or its transpose takes if it gets something else.
 
     `jax.linear_transpose` calls the function on an array like its second argument.
 
@@ -177,6 +188,11 @@ def _says_what_to_transpose(names: set[str], first: bool) -> Iterator[None]:
     """
     try:
         yield
+    except (TypeError, NotImplementedError) as error:
+        advice = [words for part, words in MISUSED.items() if part in str(error)]
+        if not advice or "linear_transpose" not in names:
+            raise
+        raise Advice(advice[0]) from error
     except ValueError as error:
         if "linearized function called on tangent values" not in str(error):
             raise

@@ -10,8 +10,8 @@ KINKS = (
     ),
     from_row(
         "`clamp` at a bound",
-        training="A weight that was clipped to the bound takes half a step of SGD away from it; in "
-        "torch it stays.",
+        training="A weight that was clipped to the bound takes half a step of plain SGD away from "
+        "it; in torch it stays.",
     ),
     from_row(
         "`abs` at 0",

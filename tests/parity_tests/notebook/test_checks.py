@@ -394,6 +394,54 @@ TO_PYTHON = (
             "your code raises TypeError: cannot unpack non-iterable NoneType object. A function "
             "without `return` gives None.",
         ),
+        *(
+            ("grad_modes/stopped_too_early", f"def stopped(x): return {result}", text)
+            for result, text in (
+                ("x", "`stopped` returns an array of shape (2,); return one number."),
+                ("(x[0], x[1])", "`stopped` returns a tuple; return one number."),
+                ("jax.grad(f)", "`stopped` returns a function; call it, and return its result."),
+            )
+        ),
+        (
+            "grad_modes/same_value_other_gradient",
+            "def loss(a, b): return lax.stop_gradient(a * b + a)",
+            "the gradient of a at (2.0, 5.0) is None; it should be 5.",
+        ),
+        *(
+            (
+                "none_or_zero/transposed",
+                "forward, backward = [5, 3, 0], [8, 2]\n"
+                "def pull_back(f, x, g):\n"
+                "    pair = y, linear = jax.linearize(f, x)\n"
+                f"    {line}",
+                text,
+            )
+            for line, text in (
+                (
+                    "return jax.linear_transpose(f, x)(g)[0]",
+                    "`jax.linear_transpose` gets a function that is not linear. Transpose the "
+                    "linear function, the second result of `jax.linearize(f, x)`.",
+                ),
+                (
+                    "return jax.linear_transpose(pair, x)(g)[0]",
+                    "`jax.linearize` returns a pair, f(x) and the linear function; transpose the "
+                    "second one.",
+                ),
+                (
+                    "return jax.linear_transpose(linear, x)(x)[0]",
+                    "the transpose is called with something other than g. It takes a gradient of "
+                    "f(x), with one number for each output.",
+                ),
+                (
+                    "return jax.linear_transpose(linear, x)",
+                    "`pull_back` returns a function; call it, and return its result.",
+                ),
+                (
+                    "jax.linear_transpose(linear, x)(g)[0]",
+                    "`pull_back` returns None; end it with `return` and the value.",
+                ),
+            )
+        ),
         (
             "none_or_zero/transposed",
             "forward, backward = [5, 3, 0], [8, 2]\n"
