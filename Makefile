@@ -142,7 +142,7 @@ pages: $(STAMP) ## run the programs of the cheat sheet, the traps and other page
 	@"$(BIN)" -m parity_tests.site.stepper.page
 	@"$(BIN)" -m parity_tests.site.sample_proof
 	@"$(BIN)" -m parity_tests grad_modes none_or_zero --html docs/_static/report.html
-	@"$(BIN)" -m parity_tests.site.printed docs/one_lesson.md docs/tape_or_transform.md docs/prove.md docs/read_a_report.md docs/prove_special.md docs/training_step.md docs/worked_port.md docs/real_questions.md docs/kinks.md docs/weights.md
+	@"$(BIN)" -m parity_tests.site.printed docs/one_lesson.md docs/tape_or_transform.md docs/prove.md docs/read_a_report.md docs/no_cause.md docs/prove_special.md docs/training_step.md docs/worked_port.md docs/real_questions.md docs/kinks.md docs/weights.md
 	@"$(BIN)" -m parity_tests.site.session_slides
 
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error

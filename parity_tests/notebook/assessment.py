@@ -99,6 +99,9 @@ questions that you set.
 {how_to_print("assessment_key", "assessment_second_key")}
 Each file has the key to one test.
 
+A command [marks the lines and programs](teachers_large_class.md) of the first test, and writes a
+list of points in which the rest is empty.
+
 There is a [variant B](assessment_b.md) of the first test. Both keys are public. If the marks count,
 change the numbers in the programs, which are in
 `parity_tests/notebook/assessment_questions.py`: in `VARIANT` for variant B. Then run `python -m

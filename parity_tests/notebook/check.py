@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
+from jax import errors
+
 from parity_tests.notebook import checks
 
 
@@ -22,7 +24,23 @@ RTOL = 1e-4  # torch computes in float32 where a reader does not ask for more
 DIGITS = 4
 FACTS = 4  # facts of a right answer that are listed
 # What the message says if a function or method of one framework gets a value of the other.
-OF_ONE = ("valid JAX type", "must be Tensor, not", "has no attribute", "as an abstract array")
+OF_ONE = (
+    *("valid JAX type", "must be Tensor, not", "has no attribute", "as an abstract array"),
+    *("'Tensor' and 'jax", "ArrayImpl' and 'Tensor'", "Tracer' and 'Tensor'"),
+)
+# What the message says in place of JAX's if Python or NumPy needs the numbers of a traced array.
+TRACED = {
+    errors.TracerArrayConversionError: "your code gives NumPy a traced array, which has no numbers "
+    "yet; use `jnp` in place of `np`",
+    errors.TracerBoolConversionError: "your code uses a traced array, which has no value yet, as "
+    "the condition of `if` or `while`; use `jnp.where`, `lax.cond` or `lax.while_loop`",
+    errors.TracerIntegerConversionError: "your code uses a traced array, which has no value yet, "
+    "where Python needs an integer, as in `range(x)`; use `lax.fori_loop`, or `jnp.take` for an "
+    "index",
+    errors.ConcretizationTypeError: "your code converts a traced array, which has no value yet, to "
+    "a Python number, as `float(x)` does; compute with the array itself",
+}
+NO_RETURN = "A function without `return` gives None"
 UNFINISHED = "Not yet: replace each `...` in the cell above, run it, and run this cell again."
 
 
@@ -55,8 +73,12 @@ def verdict(rule: Callable[..., Rows], answers: Iterable[Any]) -> str:
             return UNFINISHED
         if isinstance(error, Advice):
             return f"Not yet: {error}."
+        for kind, advice in TRACED.items():
+            if isinstance(error, kind):
+                return f"Not yet: {advice}."
         reason = str(error).strip().partition("\n")[0]
-        return f"Not yet: your code raises {type(error).__name__}: {reason}"
+        hint = f". {NO_RETURN}." if "None" in reason else ""
+        return f"Not yet: your code raises {type(error).__name__}: {reason.rstrip('.')}{hint}"
     more = f", and {len(facts) - FACTS} more" if len(facts) > FACTS + 1 else ""
     return f"Right: {', '.join(facts[:FACTS] if more else facts)}{more}."
 
@@ -71,6 +93,7 @@ def _fault(what: str, found: Any, wanted: Any, hint: str = "") -> str:
     if wanted is True:
         return f"Not yet: {found}."
     text = f"Not yet: {what} is {_written(found)}; it should be {_written(wanted)}."
+    hint = NO_RETURN if found is None and "gradient" not in what else hint
     return f"{text} {hint}." if hint else text
 
 
@@ -96,14 +119,25 @@ def within_one_framework(advice: str) -> Iterator[None]:
         raise Advice(advice) from error
 
 
-def returned(name: str, value: Any) -> Any:
+def returned(name: str, value: Any, *, scalar: bool = True) -> Any:
     """Return what a function of the reader has returned.
 
+    Args:
+        name: The name of the function.
+        value: What it has returned.
+        scalar: Whether this has to be one number.
+
     Raises:
-        Advice: The function has returned nothing.
+        Advice: The function has returned nothing, a function, or more than one number.
     """
     if value is None:
         raise Advice(f"`{name}` returns None; end it with `return` and the value")
+    if callable(value):
+        raise Advice(f"`{name}` returns a function; call it, and return its result")
+    if scalar and isinstance(value, tuple | list | dict):
+        raise Advice(f"`{name}` returns a {type(value).__name__}; return one number")
+    if scalar and getattr(value, "ndim", 0):
+        raise Advice(f"`{name}` returns an array of shape {tuple(value.shape)}; return one number")
     return value
 
 

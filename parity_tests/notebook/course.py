@@ -158,6 +158,8 @@ them with `prove_port` of the notebook, which passes `loss=` and `optimizer=`.
 |---|---|
 {criteria}
 
+**If a report names no cause**, let the pair take [five steps](no_cause.md).
+
 **If the report says `PASS`**, let the pair ask three questions:
 
 - Is a surface `not judged`? Then give `loss=`, and `optimizer=` with `steps=`.
@@ -182,6 +184,71 @@ DISCUSSIONS = {
     "has as well.",
 }
 
+# A pair for the discussion: `prove` names the call of torch after the mistake.
+NEAR = """\
+import jax
+import numpy as np
+import torch
+from jaxgrad.parity import prove
+
+
+class Gated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1 = torch.nn.Linear(3, 4)
+
+    def forward(self, x):
+        h = self.l1(x)
+        c = h - h.mean(1, keepdim=True)
+        gate = torch.sigmoid(c)
+        return (gate * torch.tanh(c)).sum(1)
+
+
+def port(p, x):
+    h = x @ p["l1.weight"].T + p["l1.bias"]
+    c = h - h.mean(1, keepdims=True)
+    gate = jax.nn.sigmoid(h - h.mean(0, keepdims=True))
+    return (gate * jax.numpy.tanh(c)).sum(1)
+
+
+torch.manual_seed(0)
+net = Gated()
+params = {name: p.numpy() for name, p in net.state_dict().items()}
+inputs = (np.random.default_rng(0).normal(size=(5, 3)),)
+print(prove(net, port, params, inputs).first)
+"""
+NEAR_PRINTS = """\
+first divergence: forward, originates here
+  torch: (root) (sigmoid), gated.py:15 | jax: gated.py:22 (reduce_sum)
+  every input of torch's sigmoid also occurs in the JAX program, but its [5, 4] output does not. \
+The final output is off by 0.15 (relative to its scale):
+  at [1]: torch gives 0.11910108145377446, JAX gives 0.06202984180000906
+  JAX code: gated.py:22: gate = jax.nn.sigmoid(h - h.mean(0, keepdims=True))
+"""
+PLACE = f"""\
+**A place that is only near.** If there are 5 minutes left, show a report whose place is not the
+mistake. The file `gated.py`:
+
+```python
+{NEAR}```
+
+It prints:
+
+```text
+{NEAR_PRINTS}```
+
+**Ask.** Which line is wrong? Is torch's place the call with the mistake, and why is no cause named?
+
+- **Answer.** The port centers the input of the gate over the batch (axis 0), torch over the
+  features. The mistake is in the `mean`, and torch's place is the `sigmoid` after it. `prove` pairs
+  values by their numbers, and the right mean also occurs in the port, for the `tanh`. So torch's
+  `mean` has a partner, and `sigmoid` is the first call of torch whose output has none. No cause is
+  named: no single change of this `sigmoid` gives the port's value, because its input differs.
+- **Expect** “the sigmoid is wrong, as the report says so”. A place is where the values differ
+  first. The mistake may be in an argument: print the inputs of the two lines, as step 3 of
+  [a FAIL without a cause](no_cause.md#3-print-both-values) does.
+"""
+
 
 def section(session: int) -> str:
     """Return the answers to the questions of a session on the stepper, if it has any."""
@@ -194,7 +261,8 @@ def section(session: int) -> str:
 def discussion(session: int) -> str:
     """Return what to listen for in the discussion of a session, after its open exercise."""
     parts = [open_exercise()] if session == OPEN_SESSION else []
-    return "\n".join([*parts, f"## Discuss\n\n{DISCUSSIONS[session]}\n"])
+    last = [PLACE] if session == OPEN_SESSION else []
+    return "\n".join([*parts, f"## Discuss\n\n{DISCUSSIONS[session]}\n", *last])
 
 
 def prediction(one: Prediction) -> str:

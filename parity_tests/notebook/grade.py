@@ -2,6 +2,7 @@
 
     python -m parity_tests.notebook.grade answers.txt
     python -m parity_tests.notebook.grade --variant-b answers.csv
+    python -m parity_tests.notebook.grade answers.txt --csv points.csv
 
 docs/teachers_large_class.md shows a file of answers. An answer gets its points if the program of
 the test prints what it prints with the line of the key, for the input on the paper and for a second
@@ -10,10 +11,11 @@ one. The command runs what is in the file, so read a file that you have not type
 
 import argparse
 import csv
+import io
 import pathlib
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from parity_tests.notebook import assessment_questions as questions
@@ -23,7 +25,10 @@ from parity_tests.notebook.plain_session import RAISED, printed
 
 
 STUDENT, ANSWER = re.compile(r"^# *(.+?) *$"), re.compile(r"^(\d+): ?(.*)$")
+ENCODING = "utf-8-sig"  # a spreadsheet writes the mark at the beginning, and needs it for umlauts
 CHANGED = " => "  # between a line of the program and what the student makes of it
+DICT = re.compile(r"\{([^{}\n]*)\}")
+FILE = re.compile(r" \(program_\d+\.py, line \d+\)$")  # of the program that a syntax error names
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 # The names that the paper calls the usual imports. An answer may use one that the program does not.
 IMPORTS = """\
@@ -99,12 +104,30 @@ def answers(text: str) -> dict[str, dict[int, str]]:
     }
 
 
-def answers_in_csv(rows: Iterator[Mapping[str, str]]) -> dict[str, dict[int, str]]:
-    """Return the same for the rows of a table with the columns `student`, `9`, `10` and so on."""
-    return {
-        row["student"]: {int(n): text for n, text in row.items() if n.isdigit() and text.strip()}
-        for row in rows
-    }
+def answers_in_csv(text: str) -> dict[str, dict[int, str]]:
+    """Return the same for a table with the columns `student`, `9`, `10` and so on.
+
+    Args:
+        text: The table as CSV, with commas or semicolons between the columns.
+
+    Raises:
+        ValueError: There is no column `student`, or a student occurs twice.
+
+    Example:
+        >>> answers_in_csv("student;9;10\\nAda;return x;\\n")
+        {'Ada': {9: 'return x'}}
+    """
+    head = text.partition("\n")[0]
+    delimiter = ";" if head.count(";") > head.count(",") else ","
+    found: dict[str, dict[int, str]] = {}
+    for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter):
+        if "student" not in row:
+            raise ValueError("the first line has no column `student`")
+        if row["student"] in found:
+            raise ValueError(f"the student {row['student']!r} occurs twice")
+        cells = ((name, cell) for name, cell in row.items() if name and name.strip().isdigit())
+        found[row["student"]] = {int(n): cell for n, cell in cells if cell and cell.strip()}
+    return found
 
 
 def with_answer(question: Question, answer: str) -> str:
@@ -152,9 +175,12 @@ def marks(
                 scripts[f"{student}, {number}"] = _inputs(by_number[number], program)
             except (AssertionError, ValueError) as error:
                 wrong[student, number] = str(error)
-    programs_ = [program for of in (*keys.values(), *scripts.values()) for program in of]
+    answered = {int(each.rpartition(", ")[2]) for each in scripts}
+    needed = [*(keys[number] for number in sorted(answered)), *scripts.values()]
+    programs_ = [program for of in needed for program in of]
     names = {program: f"program_{n}" for n, program in enumerate(dict.fromkeys(programs_))}
-    texts = printed({each: program for program, each in names.items()}, keep_going=True)
+    scripts_ = {each: program for program, each in names.items()}
+    texts = printed(scripts_, keep_going=True) if scripts_ else {}
 
     def mark(student: str, number: int) -> Mark:
         if (student, number) in wrong:
@@ -181,18 +207,26 @@ def points(number: int, exams: Sequence[Exam] = EXAMS[:1]) -> int:
 
 
 def same(right: str, text: str) -> bool:
-    """Return whether two outputs have the same words and, up to rounding, the same numbers."""
+    """Return whether two outputs have the same words and, up to rounding, the same numbers.
+
+    The order of the entries of a dict does not matter.
+    """
+    right, text = (DICT.sub(_in_order, each) for each in (right, text))
     pairs = [[float(n) for n in NUMBER.findall(each)] for each in (right, text)]
     return NUMBER.sub("#", right) == NUMBER.sub("#", text) and all(
         abs(a - b) <= 1e-3 * max(1, abs(a)) for a, b in zip(*pairs, strict=True)
     )
 
 
+def _in_order(match: re.Match[str]) -> str:
+    return f"{{{', '.join(sorted(match[1].split(', ')))}}}"
+
+
 def _difference(right: str, text: str) -> str:
     """Return the first line that differs from that of the key, or the error."""
     lines = text.splitlines()
     if lines and lines[-1].startswith(RAISED):
-        return lines[-1]
+        return FILE.sub("", lines[-1])
     pairs = zip(right.splitlines(), [*lines, *right.splitlines()], strict=False)
     wanted, printed_ = next(pair for pair in pairs if not same(*pair))
     return f"prints {printed_!r}, the key {wanted!r}" if lines else "prints nothing"
@@ -239,6 +273,44 @@ def table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] = EXAMS
     return "\n".join([*lines, *(["", "Read:", *read] if read else [])])
 
 
+def points_table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] = EXAMS[:1]) -> str:
+    """Return a table of all points as CSV, in which the parts to mark by hand are empty.
+
+    The second row has the most points of each column. A cell of the column `sum` is a formula, so
+    that a spreadsheet adds the points that are filled in.
+    """
+    columns: list[tuple[str, int, int]] = []  # title, most points, question if it is marked here
+    for number, part, question in numbered(exams):
+        if not question.line:
+            columns.append((str(number), part.points, 0))
+            continue
+        by_hand = part.points - part.line_points
+        columns.append((str(number), part.line_points, number))
+        if by_hand:
+            columns.append((f"{number} text", by_hand, 0))
+    last = _column(len(columns))
+    rows: list[list[object]] = [
+        ["student", *(title for title, *_ in columns), "sum", "read"],
+        ["points", *(most for _, most, _ in columns), f"=SUM(B2:{last}2)", ""],
+    ]
+    for n, (student, marked) in enumerate(found.items(), 3):
+        cells = [
+            "" if not number else "?" if marked[number].points is None else marked[number].points
+            for _, _, number in columns
+        ]
+        read = "; ".join(f"{n}: {mark.reason}" for n, mark in marked.items() if mark.reason)
+        rows.append([student, *cells, f"=SUM(B{n}:{last}{n})", read])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _column(index: int) -> str:
+    """Return the letters of a column of a spreadsheet; 0 is A."""
+    before, letter = divmod(index, 26)
+    return (_column(before - 1) if before else "") + chr(ord("A") + letter)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the marks of a file of answers."""
     parser = argparse.ArgumentParser(
@@ -247,18 +319,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("file", type=pathlib.Path, help="answers.txt, or a table answers.csv")
     parser.add_argument("--variant-b", action="store_true", help="the answers are to variant B")
+    parser.add_argument(
+        "--csv", type=pathlib.Path, help="also write the points, with empty cells to fill by hand"
+    )
     options = parser.parse_args(arguments)
     exams = EXAMS_B if options.variant_b else EXAMS[:1]
-    text = options.file.read_text(encoding="utf-8")
     try:
-        given = (
-            answers_in_csv(csv.DictReader(text.splitlines(keepends=True)))
-            if options.file.suffix == ".csv"
-            else answers(text)
-        )
-    except ValueError as error:
+        text = options.file.read_text(encoding=ENCODING)
+        given = (answers_in_csv if options.file.suffix == ".csv" else answers)(text)
+        if options.csv and options.csv.resolve() == options.file.resolve():
+            raise ValueError("--csv would replace the answers; name another file")
+    except (OSError, ValueError) as error:
         parser.error(f"{options.file}: {error}")
-    print(table(marks(given, exams), exams))
+    found = marks(given, exams)
+    print(table(found, exams))
+    if options.csv:
+        options.csv.write_text(points_table(found, exams), encoding=ENCODING)
 
 
 if __name__ == "__main__":

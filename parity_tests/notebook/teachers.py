@@ -142,6 +142,23 @@ A question mark is an answer to read: the key gives part of the points for an id
 that explain an answer have to be read too. The command runs what is in the file: read a file that
 you have not typed yourself.
 
+**One list of points.** With `--csv`, the command also writes a table for a spreadsheet, with a row
+for each student:
+
+```bash
+python -m parity_tests.notebook.grade answers.txt --csv points.csv
+```
+
+```text
+student,1,2,3,4,5,6,7,8,9,9 text,10,10 text,11,12,13,14,14 text,15,15 text,16,sum,read
+points,3,3,3,3,3,3,3,3,3,2,3,2,5,5,6,3,3,3,3,8,=SUM(B2:U2),
+```
+
+The second row has the most points of each column. The lines and programs have their points or a
+question mark, which you replace by points. What you mark by hand is empty: `9 text` is the
+explanation of question 9. The column `sum` adds what is filled in, and `read` says why an answer
+has a question mark. For 60 students the command took half a minute on one core of a server.
+
 **Marking the rest.** The first test has {count} questions, so {students} students give you
 {answers} answers. We have not measured how long they take; half a minute each, as a guess, makes
 {hours} hours. Mark question by question instead of paper by paper, and leave out a part of the test

@@ -2,12 +2,14 @@
 
     python -m parity_tests.site.session_slides
 
-A slide has a figure, or a program with its output folded below it, and few words. Figures are those
-of docs/tape_or_transform.md and docs/kinks.md. Programs and outputs are those of
-docs/tape_or_transform.md and of the executed notebook on `prove`; tests run both. `make pages`
-writes docs/_static/session_1_slides.html and so on.
+A slide has a figure, or a program with its output folded below it, and few words. Above a program
+is, in small type, what it reads from earlier programs. Figures are those of
+docs/tape_or_transform.md and docs/kinks.md, on a phone the narrow ones. Programs and outputs are
+those of docs/tape_or_transform.md and of the executed notebook on `prove`; tests run both. `make
+pages` writes docs/_static/session_1_slides.html and so on.
 """
 
+import ast
 import json
 import re
 from html import escape
@@ -24,11 +26,19 @@ from parity_tests.site.printed import BLOCK
 FOLDER = ROOT / "docs" / "_static"
 PAGE = ROOT / "docs" / "tape_or_transform.md"
 NOTEBOOK = ROOT / "notebooks" / "prove_your_port.ipynb"
-STYLE = f"""{slides.STYLE}
+STYLE = f"""\
 svg {{ display: block; width: 100%; height: auto; max-height: 66vh; }}
+svg.narrow {{ display: none; }}
 section.dense pre {{ font-size: min(1.1rem, 1.9vw); }}
 section.report samp {{ font-size: min(1.2rem, 1.9vw); }}
-li {{ margin: 0.5em 0; }}"""
+li {{ margin: 0.5em 0; }}
+pre small.before {{ font-size: 0.8em; }}
+{slides.STYLE}
+@media (max-width: 700px) {{
+  svg.wide {{ display: none; }}
+  svg.narrow {{ display: block; max-height: none; }}
+  pre small.before {{ font-size: 0.9em; }}
+}}"""
 # Lines of a program that is shown beside a folded output: more of them get smaller type.
 DENSE = 14
 
@@ -233,6 +243,41 @@ def block(part: str) -> tuple[str, str]:
     return found[0]
 
 
+def definitions(part: str) -> str:
+    """Return the statements of earlier blocks that define what the block with this part reads."""
+    code, _ = block(part)
+    above = PAGE.read_text(encoding="utf-8").partition(code)[0]
+    statements = [
+        (node, ast.get_source_segment(earlier, node) or "")
+        for earlier, _ in BLOCK.findall(above)
+        for node in ast.parse(earlier).body
+        if isinstance(node, ast.Assign | ast.FunctionDef)
+    ]
+    read, found = _reads(ast.parse(code)), []
+    for node, text in reversed(statements):
+        if read & _defines(node):
+            read = (read - _defines(node)) | _reads(node)
+            found.insert(0, text + "\n" * isinstance(node, ast.FunctionDef))
+    return "\n".join(found)
+
+
+def _reads(tree: ast.AST) -> set[str]:
+    """Return the names that a program reads and neither defines nor takes as arguments."""
+    loaded = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+    arguments = {x.arg for x in ast.walk(tree) if isinstance(x, ast.arg)}
+    return loaded - _defines(tree) - arguments
+
+
+def _defines(tree: ast.AST) -> set[str]:
+    """Return the names that a program defines."""
+    return {
+        x.name if isinstance(x, ast.FunctionDef) else x.id
+        for x in ast.walk(tree)
+        if isinstance(x, ast.FunctionDef)
+        or (isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
+    }
+
+
 def cell(part: str) -> tuple[str, str]:
     """Return the code of a cell of the notebook, and the first report below it.
 
@@ -261,9 +306,10 @@ def _section(slide: Slide) -> str:
     classes = " ".join(["dense"] * long + ["report"] * bool(slide.cell))
     parts = [f'<section class="{classes}"><h2>{inline(slide.title)}</h2>']
     if slide.figure:
-        parts.append((FOLDER / f"{slide.figure}.svg").read_text(encoding="utf-8").strip())
+        parts += _figure(slide.figure)
     if code:
-        parts.append(slides.program(code))
+        before = definitions(slide.code) if slide.code else ""
+        parts.append(slides.program(code, before))
     if len(slide.words) > 1:
         parts += ["<ul>", *(f"<li>{inline(words)}</li>" for words in slide.words), "</ul>"]
     else:
@@ -276,6 +322,19 @@ def _section(slide: Slide) -> str:
             f"<pre><samp>{escape(shortened(output), quote=False)}</samp></pre></details>"
         )
     return "\n".join([*parts, "</section>"])
+
+
+def _figure(name: str) -> list[str]:
+    """Return a figure, and its variant for a phone if there is one."""
+    wide, narrow = (FOLDER / f"{name}{suffix}.svg" for suffix in ("", "-narrow"))
+    if not narrow.exists():
+        return [wide.read_text(encoding="utf-8").strip()]
+    return [
+        re.sub(
+            'class="[^"]+', rf"\g<0> {variant}", file.read_text(encoding="utf-8").strip(), count=1
+        )
+        for file, variant in ((wide, "wide"), (narrow, "narrow"))
+    ]
 
 
 def shortened(output: str) -> str:

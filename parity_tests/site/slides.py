@@ -3,8 +3,9 @@
     python -m parity_tests.site.slides
 
 A slide shows a block of docs/one_lesson.md without its explanation. What it prints, with the
-explanation, is folded below it. The arrow keys show the next and the previous slide. `make pages`
-writes docs/_static/one_lesson_slides.html.
+explanation, is folded below it. The arrow keys show the next and the previous slide. On a
+narrow screen, long lines are broken. `make pages` writes
+docs/_static/one_lesson_slides.html.
 """
 
 import re
@@ -37,7 +38,15 @@ h2 { margin: 0 0 0.5em; font-size: 1.3em; }
 pre { margin: 0; font-size: min(1.4rem, 2.3vw); line-height: 1.35; white-space: pre-wrap; }
 p { margin: 0.6em 0; }
 small { font-size: 0.6em; opacity: 0.7; }
-summary { margin-top: 0.8em; cursor: pointer; }"""
+summary { margin-top: 0.8em; cursor: pointer; }
+@media (max-width: 700px) {
+  html { scroll-snap-type: y proximity; }
+  body { font-size: 1.1rem; }
+  section { padding: 1rem; min-height: 100svh; }
+  pre { overflow-wrap: anywhere; }
+  section pre, section.dense pre, section.report samp { font-size: 0.85rem; }
+  pre small { font-size: 0.9em; }
+}"""
 KEYS = """\
 addEventListener("keydown", event => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -107,10 +116,12 @@ def document(title: str, sections: Iterable[str], style: str = STYLE) -> str:
     )
 
 
-def program(code: str) -> str:
-    """Return a program as HTML, with small imports."""
+def program(code: str, before: str = "") -> str:
+    """Return a program as HTML, with small imports, below what was defined before."""
     text = IMPORTS.sub(r"<small>\g<0></small>", escape(code, quote=False))
-    return f"<pre><code>{text}</code></pre>"
+    above = escape(before, quote=False)
+    above = f'<small class="before"># from an earlier slide\n{above}\n\n</small>' if before else ""
+    return f"<pre><code>{above}{text}</code></pre>"
 
 
 def _section(slide: Slide) -> str:

@@ -2,8 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import torch
 
@@ -13,6 +15,7 @@ from parity_tests.notebook.check import (
     as_numbers,
     holds,
     names_in,
+    returned,
     same,
     within_one_framework,
 )
@@ -40,6 +43,19 @@ FIXED_LENGTH = (
     "`pull_back` is right for an x of two numbers and raises for an x of three, because it gives "
     "the linear function a tangent of fixed length. Make the tangent from x: pass x itself, or "
     "`jnp.zeros_like(x)`"
+)
+# What the message of JAX says if the transpose gets something else, and the advice.
+MISUSED = {
+    "Transpose rule": "`jax.linear_transpose` gets a function that is not linear. Transpose the "
+    "linear function, the second result of `jax.linearize(f, x)`",
+    "first argument must be callable": "`jax.linearize` returns a pair, f(x) and the linear "
+    "function; transpose the second one",
+    "cotangent type does not match": "the transpose is called with something other than g. It "
+    "takes a gradient of f(x), with one number for each output",
+}
+NOT_TRANSPOSED = (
+    "`pull_back` gives the right numbers without `jax.linear_transpose`. Transpose the linear "
+    "function, `jax.linear_transpose(linear, x)`, and call the result with g"
 )
 IN_BOTH = (
     "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
@@ -77,7 +93,7 @@ def transposed(forward, backward, pull_back):
     fault = (
         f"use `jax.linearize` and `jax.linear_transpose` in place of `jax.{'`, `'.join(shortcut)}`"
     )
-    if shortcut or "linear_transpose" in names:
+    if shortcut or _transposes(pull_back):
         yield "`pull_back` transposes the linear part", holds(not shortcut, fault), True
     for fun, function, at, g in (
         (in_jax, in_torch, point, both),
@@ -85,11 +101,27 @@ def transposed(forward, backward, pull_back):
         (product, product, [2.0, 3.0, 4.0], [1.0, -1.0]),
     ):
         with _says_what_to_transpose(names, first=fun is in_jax):
-            found = as_numbers(pull_back(fun, jnp.array(at), jnp.array(g)))
+            result = pull_back(fun, jnp.array(at), jnp.array(g))
+        found = as_numbers(returned("pull_back", result, scalar=False))
         hint = TUPLE if isinstance(found, list) and isinstance(found[0], list) else ""
         name = "[x0·x2, x1·x2]" if fun is product else "f"
         what = f"the gradient of x for {name} at {at} and g = {g}"
         yield what, found, gradient(function, at, g), hint
+    if not _transposes(pull_back):
+        raise Advice(NOT_TRANSPOSED)
+
+
+def _transposes(function: Any) -> bool:
+    """Return whether a function, or a function that it calls, names `jax.linear_transpose`."""
+    seen, waiting = [], [function]
+    while waiting:
+        seen.append(one := waiting.pop())
+        names = names_in(one)
+        values = [getattr(one, "__globals__", {}).get(name) for name in names]
+        if "linear_transpose" in names or jax.linear_transpose in values:
+            return True
+        waiting += [x for x in values if isinstance(x, FunctionType) and x not in seen]
+    return False
 
 
 def _predicted(name: str, answer: Any, wanted: torch.Tensor) -> bool | str:
@@ -145,7 +177,7 @@ def one_of_each(loss):
 
 @contextlib.contextmanager
 def _says_what_to_transpose(names: set[str], first: bool) -> Iterator[None]:
-    """Say what the linear function takes if it gets an array of another length.
+    """Say what the linear function or its transpose takes if it gets something else.
 
     `jax.linear_transpose` calls the function on an array like its second argument.
 
@@ -156,6 +188,11 @@ def _says_what_to_transpose(names: set[str], first: bool) -> Iterator[None]:
     """
     try:
         yield
+    except (TypeError, NotImplementedError) as error:
+        advice = [words for part, words in MISUSED.items() if part in str(error)]
+        if not advice or "linear_transpose" not in names:
+            raise
+        raise Advice(advice[0]) from error
     except ValueError as error:
         if "linearized function called on tangent values" not in str(error):
             raise

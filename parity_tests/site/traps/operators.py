@@ -10,8 +10,8 @@ KINKS = (
     ),
     from_row(
         "`clamp` at a bound",
-        training="A weight that was clipped to the bound takes half a step of SGD away from it; in "
-        "torch it stays.",
+        training="A weight that was clipped to the bound takes half a step of plain SGD away from "
+        "it; in torch it stays.",
     ),
     from_row(
         "`abs` at 0",
@@ -184,6 +184,32 @@ def port(params, x, y):
 def port(params, x, y):
     return optax.squared_error(x @ params["w"], y).mean()""",
         trap="`optax.l2_loss` is half of the squared error; `optax.squared_error` is torch's.",
+    ),
+    Card(
+        name="a default that was forgotten",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, -0.5]))
+
+    def forward(self, x, y):
+        return F.huber_loss(x @ self.w, y, delta=0.3)
+
+
+inputs = (np.float32([[1.0, 2.0], [0.5, -1.0]]), np.float32([1.2, 0.9]))""",
+        wrong="""\
+def port(params, x, y):
+    return optax.huber_loss(x @ params["w"], y).mean()""",
+        right="""\
+def port(params, x, y):
+    return optax.huber_loss(x @ params["w"], y, delta=0.3).mean()""",
+        trap="A loss without the argument runs, with the default. Compare the arguments of "
+        "torch's call with yours, one by one. The defaults of `delta` (`huber_loss`) and `beta` "
+        "(`smooth_l1_loss`) are 1. `margin` is 1 for the triplet and the hinge losses and 0 for "
+        "the ranking loss, `label_smoothing` is 0, and `pos_weight` is None. "
+        "`optax.sigmoid_binary_cross_entropy` has no `pos_weight`, and optax's cross entropies "
+        "have no `label_smoothing`. The losses of `jaxgrad.functional` have torch's arguments.",
     ),
     from_row("`padding_idx`"),
     from_row("`ignore_index`"),

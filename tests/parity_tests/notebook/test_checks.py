@@ -329,25 +329,6 @@ def test_a_wrong_answer_gets_a_hint(name, answer, text):
     assert verdict(name, answer).startswith(f"Not yet: {text}")
 
 
-def test_a_loop_over_unit_vectors_is_not_called_a_transpose():
-    """The reply states that `pull_back` transposes only if it uses `jax.linear_transpose`."""
-    line = """
-        forward, backward = [5, 3, 0], [8, 2]
-        def pull_back(f, x, g):
-            linear = jax.linearize(f, x)[1]
-            return {}
-        """
-    loop = verdict("none_or_zero/transposed", line.format(
-        "jnp.stack([linear(one) @ g for one in jnp.eye(len(x))])"
-    ))  # fmt: skip
-    transpose = verdict("none_or_zero/transposed", line.format(
-        "jax.linear_transpose(linear, x)(g)[0]"
-    ))  # fmt: skip
-
-    assert loop.startswith("Right") and "transposes" not in loop
-    assert transpose.startswith("Right") and "`pull_back` transposes the linear part" in transpose
-
-
 def test_a_read_out_number_stops_the_gradient():
     """The answers get arrays, so that `x.item()` does what the notebook says under `jax.grad`."""
     says = verdict(
@@ -359,3 +340,136 @@ def test_a_read_out_number_stops_the_gradient():
     )
 
     assert says.startswith("Right")
+
+
+ONE_TERM = "def in_torch(x): return x.detach() ** 2 + x**3\ndef in_jax(x): return {} + x**3"
+TO_NUMPY = (
+    "your code gives NumPy a traced array, which has no numbers yet; use `jnp` in place of `np`."
+)
+TO_PYTHON = (
+    "your code converts a traced array, which has no value yet, to a Python number, as `float(x)` "
+    "does; compute with the array itself."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "text"),
+    [
+        *(
+            ("grad_modes/one_term_of_a_sum", ONE_TERM.format(square), TO_NUMPY)
+            for square in ("np.square(x)", "np.asarray(x) ** 2", "lax.stop_gradient(np.square(x))")
+        ),
+        *(
+            ("grad_modes/one_term_of_a_sum", ONE_TERM.format(square), TO_PYTHON)
+            for square in ("float(x) ** 2", "x.tolist() ** 2")
+        ),
+        (
+            "grad_modes/one_term_of_a_sum",
+            ONE_TERM.format("torch.tensor(float(x)) ** 2"),
+            "`in_jax` is called with arrays of JAX; use functions of JAX, such as "
+            "`lax.stop_gradient`, and no function or method of torch, such as `detach`.",
+        ),
+        ("grad_modes/stopped_too_early", "def stopped(x): return np.sum(np.square(x))", TO_NUMPY),
+        ("grad_modes/stopped_too_early", "def stopped(x): return float(sum(x**2))", TO_PYTHON),
+        (
+            "control_flow/branch_on_a_value",
+            "def f(x): return x**2 if x > 0 else -x",
+            "your code uses a traced array, which has no value yet, as the condition of `if` or "
+            "`while`; use `jnp.where`, `lax.cond` or `lax.while_loop`.",
+        ),
+        (
+            "control_flow/branch_on_a_value",
+            "def f(x): return (-x, x**2)[(x > 0).astype(int)]",
+            "your code uses a traced array, which has no value yet, where Python needs an integer, "
+            "as in `range(x)`; use `lax.fori_loop`, or `jnp.take` for an index.",
+        ),
+        (
+            "custom/slower_gradient",
+            "def slower(x): x",
+            "the value at 3 is None; it should be 3. A function without `return` gives None.",
+        ),
+        (
+            "optim/momentum_by_hand",
+            "def step(*inputs): inputs",
+            "your code raises TypeError: cannot unpack non-iterable NoneType object. A function "
+            "without `return` gives None.",
+        ),
+        *(
+            ("grad_modes/stopped_too_early", f"def stopped(x): return {result}", text)
+            for result, text in (
+                ("x", "`stopped` returns an array of shape (2,); return one number."),
+                ("(x[0], x[1])", "`stopped` returns a tuple; return one number."),
+                ("jax.grad(f)", "`stopped` returns a function; call it, and return its result."),
+            )
+        ),
+        (
+            "grad_modes/same_value_other_gradient",
+            "def loss(a, b): return lax.stop_gradient(a * b + a)",
+            "the gradient of a at (2.0, 5.0) is None; it should be 5.",
+        ),
+        *(
+            (
+                "none_or_zero/transposed",
+                "forward, backward = [5, 3, 0], [8, 2]\n"
+                "def pull_back(f, x, g):\n"
+                "    pair = y, linear = jax.linearize(f, x)\n"
+                f"    {line}",
+                text,
+            )
+            for line, text in (
+                (
+                    "return jax.linear_transpose(f, x)(g)[0]",
+                    "`jax.linear_transpose` gets a function that is not linear. Transpose the "
+                    "linear function, the second result of `jax.linearize(f, x)`.",
+                ),
+                (
+                    "return jax.linear_transpose(pair, x)(g)[0]",
+                    "`jax.linearize` returns a pair, f(x) and the linear function; transpose the "
+                    "second one.",
+                ),
+                (
+                    "return jax.linear_transpose(linear, x)(x)[0]",
+                    "the transpose is called with something other than g. It takes a gradient of "
+                    "f(x), with one number for each output.",
+                ),
+                (
+                    "return jax.linear_transpose(linear, x)",
+                    "`pull_back` returns a function; call it, and return its result.",
+                ),
+                (
+                    "jax.linear_transpose(linear, x)(g)[0]",
+                    "`pull_back` returns None; end it with `return` and the value.",
+                ),
+            )
+        ),
+        (
+            "none_or_zero/transposed",
+            "forward, backward = [5, 3, 0], [8, 2]\n"
+            "def pull_back(f, x, g):\n"
+            "    linear = jax.linearize(f, x)[1]\n"
+            "    return jnp.stack([linear(one) @ g for one in jnp.eye(len(x))])",
+            "`pull_back` gives the right numbers without `jax.linear_transpose`. Transpose the "
+            "linear function, `jax.linear_transpose(linear, x)`, and call the result with g.",
+        ),
+    ],
+)
+def test_an_error_of_jax_or_a_missing_return_gets_one_sentence(name, answer, text):
+    """The reply says what to write, and a reader needs no traceback of JAX."""
+    assert verdict(name, answer) == f"Not yet: {text}"
+
+
+def test_the_transpose_may_be_called_in_a_helper():
+    """The check sees a call in another function, by the name of the module or by another one."""
+    for helper in (
+        "def transposed(linear, x, g): return jax.linear_transpose(linear, x)(g)[0]",
+        "from jax import linear_transpose\n"
+        "def transposed(linear, x, g): return linear_transpose(linear, x)(g)[0]",
+        "turned = jax.linear_transpose\n"
+        "def transposed(linear, x, g): return turned(linear, x)(g)[0]",
+    ):
+        answer = (
+            f"{helper}\nforward, backward = [5, 3, 0], [8, 2]\n"
+            "def pull_back(f, x, g): return transposed(jax.linearize(f, x)[1], x, g)"
+        )
+        reply = verdict("none_or_zero/transposed", answer)
+        assert reply.startswith("Right: ") and "`pull_back` transposes the linear part" in reply

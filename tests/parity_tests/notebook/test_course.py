@@ -1,6 +1,8 @@
 """The notes for teachers answer each question of the course, with the stepper's own results."""
 
 import collections
+import contextlib
+import io
 import itertools
 import json
 import re
@@ -17,9 +19,12 @@ import numpy as np
 import pytest
 
 from jaxgrad._core.torch_versions import NEWEST
+from jaxgrad.parity import prove
 from parity_tests.notebook.course import (
     DISCUSSIONS,
     MISTAKES,
+    NEAR,
+    NEAR_PRINTS,
     OPEN_SESSION,
     PREDICTIONS,
     answer,
@@ -32,6 +37,7 @@ from parity_tests.notebook.course import (
 from parity_tests.notebook.sessions import LESSONS, plan
 from parity_tests.notebook.worksheet import open_exercises
 from parity_tests.runner.settings import ROOT
+from parity_tests.site.printed import outputs
 from parity_tests.site.stepper.program import jax_program, torch_program
 
 
@@ -305,3 +311,21 @@ def test_session_2_practises_the_transformation():
     for case in ("through_gradient", "rule_returns_none"):
         assert f'"none_or_zero/{case}"' not in in_class and f'"none_or_zero/{case}"' in home
     assert "jax.random" not in in_class and "jax.random" in home
+
+
+def test_the_place_for_the_discussion_is_that_of_the_report():
+    """The report names the call after the mistake and no cause; the other axis is the mistake."""
+    page = f"```python\n{NEAR}```\n\n```text\n{NEAR_PRINTS}```\n"
+    (printed,) = outputs(page, "gated.py")
+    lines = NEAR.splitlines()
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(NEAR.replace("h.mean(0, keepdims", "h.mean(1, keepdims"), names)
+
+    digits = re.compile(r"\d\.\d+")
+    assert digits.sub("#", printed) == digits.sub("#", NEAR_PRINTS), "show another mistake"
+    assert "torch.sigmoid" in lines[14] and "h.mean(0" in lines[21]
+    assert "likely cause" not in printed and "observation" not in printed
+    arguments = (names[name] for name in ("net", "port", "params", "inputs"))
+    assert prove(*arguments).verdict == "pass"
+    assert "**A place that is only near.**" in discussion(3) and "only near" not in discussion(1)

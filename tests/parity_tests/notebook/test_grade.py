@@ -1,6 +1,7 @@
 """The command that marks lines and programs gives the points of the key, and no others."""
 
 import csv
+import io
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from parity_tests.runner.settings import ROOT
 
 
 PAGE = (ROOT / "docs" / "teachers_large_class.md").read_text(encoding="utf-8")
-FILE, PRINTED = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+FILE, PRINTED, LIST = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 VARIANTS = pytest.mark.parametrize("exams", [EXAMS[:1], EXAMS_B], ids=["A", "B"])
 
 
@@ -27,6 +28,7 @@ def test_the_page_shows_a_file_and_what_the_command_prints(tmp_path):
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert run.stdout.rstrip() == PRINTED.rstrip()
+    assert grade.points_table({}) == LIST
     assert "python -m parity_tests.notebook.grade answers.txt" in PAGE
 
 
@@ -79,6 +81,8 @@ OTHER_LINES = [  # right for the input on the paper alone, or right in another w
     (11, "target = 4.0", None),
     (12, "{name: first[name] + second[name] for name in first}", 5),
     (12, "total = jaxgrad.accumulate(first, second)", 5),
+    (12, "total = {k: first[k] + second[k] for k in ('w', 'b')}", 5),
+    (12, "total = {k: first[k] + second[n] for k, n in (('w', 'b'), ('b', 'w'))}", None),
     (12, "total = jax.grad(lambda p: loss(p, 1.0) + loss(p, 3.0))(params)", 5),
     (12, "total = jax.grad(lambda p: sum(loss(p, x) for x in [1.0, 3.0]))(params)", 5),
     (12, "total = jax.grad(lambda p: loss(p, 1.0) + loss(p, 2.0))(params)", None),
@@ -116,7 +120,7 @@ def test_another_line_gets_its_points_only_if_it_is_right_for_other_inputs():
     assert ", with a second input" in reasons["return 3.0 * x"]
     assert changed == "it changes torch's line"
     assert absent == "the line 'no such line' is not in the program once"
-    assert result[-1].reason.startswith("raises SyntaxError")
+    assert result[-1].reason == "raises SyntaxError: '(' was never closed"
 
 
 def test_a_sum_of_losses_gets_its_points_in_variant_b():
@@ -158,26 +162,82 @@ def test_a_table_and_a_text_have_the_same_answers():
     """A form of a school gives a table; an answer may have several lines in both."""
     text = "# Ada\n9: return x\n16: a = 1\nb = 2\n\n# Bob\n9:\n"
     rows = 'student,9,16\nAda,return x,"a = 1\nb = 2"\nBob,,\n'
-    table_ = answers_in_csv(csv.DictReader(rows.splitlines(keepends=True)))
+    table_ = answers_in_csv(rows)
 
     assert answers(text)["Ada"] == table_["Ada"] == {9: "return x", 16: "a = 1\nb = 2"}
     assert answers(text)["Bob"] == {9: ""} and table_["Bob"] == {}
+    assert answers_in_csv(rows.replace(",", ";").replace("\n", "\r\n"))["Ada"][9] == "return x"
     assert set(marks({"Bob": {9: " "}})["Bob"].values()) == {Mark(0)}
 
 
+@VARIANTS
+def test_the_list_of_points_has_every_question_and_adds_what_is_filled_in(exams):
+    """The most points are those of the test; what is marked by hand is empty in every row."""
+    right = {number: Mark(grade.points(number, exams)) for number in runnable(exams)}
+    unclear = {9: Mark(None, "raises an error"), 10: Mark(None, "prints 1")}
+    found = {"Ada": right, "Bo, B.": right | unclear}
+    head, most, ada, bo = csv.reader(io.StringIO(grade.points_table(found, exams)))
+    (exam,) = exams
+    *_, total, read = range(len(head))
+
+    assert head[0] == "student" and head[total:] == ["sum", "read"]
+    assert list(dict.fromkeys(int(title.split()[0]) for title in head[1:total])) == [*range(1, 17)]
+    assert sum(map(int, most[1:total])) == exam.points == 70
+    assert sum(int(cell) for cell in ada[1:total] if cell) == 30
+    by_hand = [title for title, cell in zip(head, ada, strict=True) if cell == ""]
+    assert by_hand == [
+        *map(str, range(1, 9)),
+        "9 text",
+        "10 text",
+        "13",
+        "14 text",
+        "15 text",
+        "read",
+    ]
+    assert bo[0] == "Bo, B." and bo[head.index("9")] == "?"
+    assert bo[read] == "9: raises an error; 10: prints 1"
+    for row, cells in enumerate((most, ada, bo), 2):
+        assert cells[total] == f"=SUM(B{row}:{grade._column(total - 1)}{row})"
+    assert [grade._column(n) for n in (0, 25, 26, 27, 51, 52)] == ["A", "Z", "AA", "AB", "AZ", "BA"]
+
+
+def test_the_command_writes_the_list_beside_the_table(tmp_path, capsys):
+    """A spreadsheet reads the names; the page for a large class has the head of the list."""
+    path, out = tmp_path / "answers.csv", tmp_path / "points.csv"
+    path.write_text("student;9\nÄnne;\n", encoding="utf-8-sig")
+    grade.main([str(path), "--csv", str(out)])
+
+    assert capsys.readouterr().out == f"{table(marks({'Änne': {}}))}\n"
+    assert out.read_bytes().startswith(b"\xef\xbb\xbfstudent,1,") and "Änne" in out.read_text(
+        "utf-8"
+    )
+    with pytest.raises(SystemExit):
+        grade.main([str(path), "--csv", str(path)])
+    assert "--csv would replace the answers" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("file", "text", "message"),
     [
-        ("9: return x\n", "write a line such as `# Ada` before '9: return x'"),
-        ("# Ada\n# Ada\n", "the student 'Ada' occurs twice"),
-        ("# Ada\n9: a\n9: b\n", "question 9 occurs twice below one name"),
+        ("a.txt", "9: return x\n", "write a line such as `# Ada` before '9: return x'"),
+        ("a.txt", "# Ada\n# Ada\n", "the student 'Ada' occurs twice"),
+        ("a.txt", "# Ada\n9: a\n9: b\n", "question 9 occurs twice below one name"),
+        ("a.csv", "name,9\nAda,return x\n", "the first line has no column `student`"),
+        ("a.csv", "student,9\nAda,a\nAda,b\n", "the student 'Ada' occurs twice"),
     ],
 )
-def test_a_file_that_is_not_clear_is_refused(text, message, tmp_path, capsys):
+def test_a_file_that_is_not_clear_is_refused(file, text, message, tmp_path, capsys):
     """The command names the file and what is wrong, and marks nothing."""
-    path = tmp_path / "answers.txt"
+    path = tmp_path / file
     path.write_text(text, encoding="utf-8")
 
     with pytest.raises(SystemExit):
         grade.main([str(path)])
     assert message in capsys.readouterr().err
+
+
+def test_a_file_that_is_absent_is_named(tmp_path, capsys):
+    """The command has no traceback for a wrong path."""
+    with pytest.raises(SystemExit):
+        grade.main([str(tmp_path / "absent.txt")])
+    assert "absent.txt: " in capsys.readouterr().err

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from jax import lax
 
 from jaxgrad.parity import Training, dump, prove
 from parity_tests.runner.settings import ROOT
@@ -25,6 +26,7 @@ PAGES = (
     "tape_or_transform",
     "prove",
     "read_a_report",
+    "no_cause",
     "prove_special",
     "training_step",
     "worked_port",
@@ -392,8 +394,53 @@ def test_a_number_as_a_cause_is_not_the_mistake():
     assert len(BLOCK.sub("", section).split()) < 260
 
 
+def test_five_steps_after_a_report_without_a_cause():
+    """The report of docs/no_cause.md has no third line, and the page does what its steps say."""
+    page = (ROOT / "docs" / "no_cause.md").read_text(encoding="utf-8")
+    report, *printed = (text for _, text in BLOCK.findall(page) if text)
+    steps = re.findall(r"^\| (\d) \| \*\*(\w+)", page, re.MULTILINE)
+    headings = re.findall(r"^## (\d)\. (\w+)", page, re.MULTILINE)
+
+    assert "first divergence" in report, "run: make pages"
+    assert "likely cause" not in report and "observation" not in report, "show another mistake"
+    assert printed == ["pass\n", "torch [0.81 0.9  1.  ]\nJAX   [0. 0. 1.]\n", "pass\n", "pass\n"]
+    assert steps == headings and [n for n, _ in steps] == list("12345")
+
+
+def test_a_stopped_term_without_the_mistake_leaves_the_failure():
+    """docs/no_cause.md says how to find the term of a loss whose gradient differs."""
+    x = np.random.default_rng(0).normal(size=(4, 3))
+
+    class Terms(torch.nn.Module):
+        def __init__(self, stopped: str) -> None:
+            super().__init__()
+            self.weight, self.stopped = torch.nn.Parameter(torch.ones(3)), stopped
+
+        def forward(self, x):
+            h = x * self.weight
+            first, second = torch.tanh(h).sum(), (h**2).mean()
+            if self.stopped == "first":
+                return first.detach() + second
+            return first + (second.detach() if self.stopped == "second" else second)
+
+    def verdict(stopped):
+        def port(p, x):
+            h = x * p["weight"]
+            first = jnp.tanh(h).sum()
+            second = jnp.mean(lax.stop_gradient(h) * h)  # the mistake: half of the gradient
+            first = lax.stop_gradient(first) if stopped == "first" else first
+            return first + (lax.stop_gradient(second) if stopped == "second" else second)
+
+        return prove(Terms(stopped), port, {"weight": np.ones(3, np.float32)}, (x,)).verdict
+
+    assert [verdict(stopped) for stopped in ("", "first", "second")] == ["fail", "fail", "pass"]
+    assert "If the proof passes, the mistake is in that term" in (
+        ROOT / "docs" / "no_cause.md"
+    ).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
-    "name", ["tape_or_transform", "prove", "read_a_report", "prove_special", *SLOW]
+    "name", ["tape_or_transform", "prove", "read_a_report", "no_cause", "prove_special", *SLOW]
 )
 def test_a_page_says_how_its_blocks_are_joined(name):
     """The lines that a report names are those of the blocks with one blank line between them."""

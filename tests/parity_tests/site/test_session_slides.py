@@ -1,14 +1,21 @@
 """The slides of the sessions have the figures, programs and outputs of the course's pages."""
 
+import contextlib
 import html
+import io
 import re
 
+import jax
+import jax.numpy as jnp
 import pytest
+import torch
+from jax import lax
 
 from parity_tests.notebook.sessions import plan
 from parity_tests.runner.settings import ROOT
 from parity_tests.site import session_slides
 from parity_tests.site.session_slides import DENSE, SESSIONS, shortened
+from tests._helpers import has_page_release
 
 
 COURSE = (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
@@ -86,6 +93,58 @@ def test_the_slide_about_a_cause_says_what_the_page_says():
         ("`PASS`: prove with other inputs, as `also=`.", "**Prove with other inputs,** as `also=`"),
     ):  # fmt: skip
         assert slide in words and advice in section
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_program_of_a_slide_runs_below_what_is_from_earlier_slides(number):
+    """A slide defines every name that it uses, except for imports, and prints what is folded."""
+    for slide in SESSIONS[number]:
+        if slide.code:
+            code, wanted = session_slides.block(slide.code)
+            names = {"jax": jax, "jnp": jnp, "lax": lax, "torch": torch}
+            exec(session_slides.definitions(slide.code), names)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(code, names)
+            assert out.getvalue() == wanted or not has_page_release()
+
+
+def test_a_slide_shows_what_it_reads_from_earlier_slides():
+    """The first program of session 2 has the loss of session 1 above it, and no more than that."""
+    text = session_slides.definitions("value, pushforward = jax.linearize(loss_of")
+    page = html.unescape(session_slides.page(2))
+
+    assert re.findall(r"^(?:def )?(\w+)", text, re.MULTILINE) == ["loss_of", "two"]
+    assert f'<small class="before"># from an earlier slide\n{text}\n\n</small>value, ' in page
+    assert session_slides.definitions('print("torch.relu       "') == ""
+
+
+@pytest.mark.parametrize("file", ["session_1", "session_2", "session_3", "one_lesson"])
+def test_slides_can_be_read_on_a_phone(browser, file):
+    """At 390 pixels no type is small, nothing sticks out, and figures are the narrow ones."""
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto((session_slides.FOLDER / f"{file}_slides.html").as_uri())
+    tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    size = "nodes => nodes.map(node => parseFloat(getComputedStyle(node).fontSize))"
+    sizes = tab.eval_on_selector_all("pre, p, li, small", size)
+    letters = tab.eval_on_selector_all(
+        "svg",
+        """svgs => svgs.filter(svg => svg.checkVisibility()).map(svg =>
+             svg.getBoundingClientRect().width / svg.viewBox.baseVal.width
+             * parseFloat(getComputedStyle(svg.querySelector("text")).fontSize))""",
+    )
+    titles = tab.locator("svg:visible title").count()
+    wide = tab.evaluate("document.documentElement.scrollWidth")
+    tab.close()
+
+    assert min(sizes) >= 12 and wide <= 390
+    assert titles == sum(bool(slide.figure) for slide in SESSIONS.get(_number(file), ()))
+    assert len(letters) == titles and all(size >= 12 for size in letters)
+
+
+def _number(file):
+    """Return the number of the session of a file of slides; 0 for the one lesson."""
+    return int(re.sub(r"\D", "", file) or 0)
 
 
 @pytest.mark.parametrize("number", SESSIONS)

@@ -1,5 +1,7 @@
 """What the cards on kinks say about training happens in one step of SGD."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import optax
 import pytest
 import torch
 
+from jaxgrad import functional
 from jaxgrad._core.torch_versions import BOUND_OF_CLAMP, convention
 from parity_tests.site.traps.operators import KINKS, LAYERS
 
@@ -118,3 +121,33 @@ def test_a_column_minus_a_row_draws_all_predictions_to_the_mean_of_the_targets()
         optax.squared_error(column, y)
     with pytest.warns(UserWarning, match="target size"):
         torch.nn.functional.mse_loss(torch.ones(3, 1), torch.ones(3))
+
+
+def test_the_defaults_of_losses_are_those_of_the_card():
+    """torch and `jaxgrad.functional` have the same defaults, and optax lacks two arguments."""
+    why = WHY["a default that was forgotten"]
+    defaults = {
+        ("huber_loss", "delta"): 1,
+        ("smooth_l1_loss", "beta"): 1,
+        ("triplet_margin_loss", "margin"): 1,
+        ("hinge_embedding_loss", "margin"): 1,
+        ("multi_margin_loss", "margin"): 1,
+        ("margin_ranking_loss", "margin"): 0,
+        ("cross_entropy", "label_smoothing"): 0,
+        ("binary_cross_entropy_with_logits", "pos_weight"): None,
+    }
+    for (name, argument), default in defaults.items():
+        assert f"`{argument}`" in why
+        for library in (torch.nn.functional, functional):
+            assert _default(getattr(library, name), argument) == default
+    assert _default(optax.huber_loss, "delta") == 1
+    assert not hasattr(optax, "smooth_l1_loss")
+    entropies = [x for x in dir(optax) if x.endswith(("cross_entropy", "_with_integer_labels"))]
+    assert len(entropies) > 2
+    for name in entropies:
+        arguments = inspect.signature(getattr(optax, name)).parameters
+        assert not {"pos_weight", "label_smoothing"} & {*arguments}, name
+
+
+def _default(function, argument):
+    return inspect.signature(function).parameters[argument].default
