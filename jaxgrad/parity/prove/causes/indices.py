@@ -71,7 +71,8 @@ def mistakes(
     varied = [x for x in _integers(run, inputs) if len(np.unique(x.data)) > 1]
     for i in starts:
         for own in _read(run, i, varied):
-            others = [x for x in varied if x is not own and _fits(x.data, own.data)]
+            alike = own.data.shape, own.data.dtype
+            others = [x for x in varied if x is not own and (x.data.shape, x.data.dtype) == alike]
             for other in sorted(others, key=lambda x: -x.known_from)[:_SETS]:
                 yield from _trials(run, i, own, other, lines, function)
 
@@ -181,12 +182,8 @@ def _integers(run: TorchRun, inputs: Sequence[tuple[str, np.ndarray]]) -> list[I
 
 def _calls(run: TorchRun) -> list[Value]:
     """Return the results of all calls, in the order of the calls."""
-    every = (v for v in (*run.values, *run.discrete) if v.call is not None)
-    return sorted((v for v in every if not in_place(v) or v in run.values), key=_number)
-
-
-def _number(value: Value) -> int:
-    return value.call_number
+    every = (*run.values, *(value for value in run.discrete if not in_place(value)))
+    return sorted((v for v in every if v.call is not None), key=lambda v: v.call_number)
 
 
 def _called(run: TorchRun, number: int) -> Value:
@@ -205,11 +202,6 @@ def _read(run: TorchRun, i: int, every: Sequence[Integers]) -> list[Integers]:
         found += new
         calls = {x.source.call for x in new if not x.source.path}
     return found
-
-
-def _fits(other: np.ndarray, own: np.ndarray) -> bool:
-    """Whether integers could take the place of others."""
-    return (other.shape, other.dtype) == (own.shape, own.dtype)
 
 
 def _paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
