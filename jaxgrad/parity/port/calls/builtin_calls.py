@@ -136,7 +136,8 @@ def _extreme(kind: Any) -> Special:
 
 def _abs(site: CallSite) -> Value:
     if isinstance(site.args[0], Tensor):
-        return Tensor(abs(site.args[0].real), syntax.call("F.abs", code_of(site.args[0])))
+        code = syntax.call_functional("abs", code_of(site.args[0]))
+        return Tensor(abs(site.args[0].real), code)
     return _number(abs)(site)
 
 

@@ -7,6 +7,7 @@ import math
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.functions import borrowed
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import kept, stop_all
@@ -123,7 +124,7 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
             owner.items.append(args[0])
         return Folded(None)
     if name == "copy":
-        code = None if owner.code is None else syntax.call("list", code_of(owner))
+        code = None if owner.code is None else syntax.call_helper(Helper.LIST, code_of(owner))
         return Items(owner.real, code, list(owner.items), owner.counted)
     if name in ("index", "count"):
         values = [pinned(x, scope, node) for x in indexing.iterate(owner, scope, node)]

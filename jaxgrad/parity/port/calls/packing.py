@@ -8,6 +8,7 @@ from typing import Any
 
 from torch.nn.utils import rnn
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
@@ -76,7 +77,7 @@ def length_code(packed: Packed, scope: Scope, node: ast.AST) -> ast.expr:
             "a packed sequence that another function has made; pack it where it is used", node
         )
     code = code_of(packed.lengths)
-    return code if isinstance(packed.lengths, Tensor) else syntax.call("jnp.array", code)
+    return code if isinstance(packed.lengths, Tensor) else syntax.call_helper(Helper.ARRAY, code)
 
 
 def _exists(padded: ast.expr, lengths: ast.expr, batch_first: bool) -> ast.expr:

@@ -111,7 +111,8 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
             and value.real.numel() == 1
             and not conditions.is_fixed_test(value)
         ):
-            return Tensor(~value.real.bool(), syntax.call("jnp.logical_not", code_of(value)))
+            code = syntax.computing("logical_not", syntax.call("jnp.logical_not", code_of(value)))
+            return Tensor(~value.real.bool(), code)
         return Folded(not conditions.truth(value, node.operand, scope))
     if isinstance(value, Tensor):
         return operators.unary(node.op, value)

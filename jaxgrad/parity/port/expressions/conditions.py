@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.expressions import operators
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.fixed import is_fixed
@@ -195,7 +196,7 @@ def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
         truth(test, node.test, scope)  # raises
     arms = [ast.Lambda(syntax.function("_", [], []).args, code_of(s)) for s in sides]
     real = sides[0 if bool(test.real) else 1].real
-    return Tensor(real, syntax.call("lax.cond", code_of(test), *arms))
+    return Tensor(real, syntax.call_helper(Helper.COND, code_of(test), *arms))
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {

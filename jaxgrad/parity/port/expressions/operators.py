@@ -75,9 +75,9 @@ def binary_code(op: ast.operator, left: Value, right: Value) -> ast.expr:
     if isinstance(op, ast.Pow) and (
         isinstance(right, Tensor) or isinstance(left.real, float | int)
     ):
-        return syntax.call("F.pow", code_of(left), code_of(right))
+        return syntax.call_functional("pow", code_of(left), code_of(right))
     if isinstance(op, ast.Mod):
-        return syntax.call("F.remainder", code_of(left), code_of(right))
+        return syntax.call_functional("remainder", code_of(left), code_of(right))
     return ast.BinOp(code_of(left), op, code_of(right))
 
 

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.merging.differences import (
     aligned,
     constants,
@@ -135,7 +136,7 @@ def _head(iterables: list[tuple[str, ast.expr]]) -> tuple[ast.expr, ast.expr]:
         return targets[0], codes[0]
     is_count = isinstance(codes[0], ast.Call) and len(codes[0].args) == 1  # range(n)
     if len(codes) == 2 and is_count:
-        return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
+        return ast.Tuple(targets, ast.Store()), syntax.call_helper(Helper.ENUMERATE, codes[1])
     return ast.Tuple(targets, ast.Store()), syntax.call("zip", *codes)
 
 

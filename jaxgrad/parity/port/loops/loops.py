@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing, submodules
-from jaxgrad.parity.port.ir import Loop
+from jaxgrad.parity.port.ir import Helper, Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
@@ -222,7 +222,7 @@ def _enumerate(node: ast.Call, scope: Scope) -> _Sequence:
         for n, x in enumerate(inner.elements, start)
     ]
     extra = [syntax.constant(start)] if start else []
-    code = None if inner.code is None else syntax.call("enumerate", inner.code, *extra)
+    code = None if inner.code is None else syntax.call_helper(Helper.ENUMERATE, inner.code, *extra)
     return _Sequence(pairs, code, inner.lengths, inner.computed)
 
 

@@ -68,9 +68,7 @@ def call(
     lines = [*_body(real, has_start, drops, has_batch, source.batch_first if packed else None)]
     parameters = [PARAMS, "x", *(["lengths"] if packed else []), *(["start"] if has_start else [])]
     parameters += [draws.RNG] if drops else []
-    tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    body, run = draws.filled(tree.body, "dropout"), scope.run
+    body, run = draws.filled(syntax.template(lines), "dropout"), scope.run
     written = additions.add(type(real).forward, type(real), parameters, body, run, module.path)
     passed = [code_of(module), code_of(source)]
     passed += [packing.length_code(source, scope, node)] if packed else []

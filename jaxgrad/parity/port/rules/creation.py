@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from jaxgrad.parity.port.expressions import attributes, positions
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
@@ -58,8 +59,9 @@ def _new(op: Operation) -> ast.expr:
     if len(op.args) == 1 or any(isinstance(x, Items) and x.code for x in op.args[1:]):
         raise op.refuse("new() of a shape, or of nothing; write new_empty(shape)")
     if all(isinstance(x.real, int) for x in op.args[1:]):
-        return syntax.call("jnp.empty", shape_argument(op, 1), dtype=dtype)
-    return syntax.call("jnp.array", op.code(1, "data"), dtype=dtype)
+        empty = syntax.call("jnp.empty", shape_argument(op, 1), dtype=dtype)
+        return syntax.computing("new_empty", empty)
+    return syntax.call_helper(Helper.ARRAY, op.code(1, "data"), dtype=dtype)
 
 
 def _full(op: Operation) -> ast.expr:
@@ -95,15 +97,15 @@ def _tensor(op: Operation) -> Value | ast.expr:
     value = op.args[0]
     if isinstance(value, Tensor):
         return code_of(value)
-    return syntax.call("jnp.array", code_of(value), **dtype_option(op))
+    return syntax.call_helper(Helper.ARRAY, code_of(value), **dtype_option(op))
 
 
 def _new_tensor(op: Operation) -> ast.expr:
     data, own = op.code(1, "data"), syntax.attribute(op.input, "dtype")
     given = op.keywords.get("dtype")
     if given is None or given.real is None:
-        return syntax.call("jnp.array", data, dtype=own)
-    return syntax.call("jnp.array", data, **dtype_option(op))
+        return syntax.call_helper(Helper.ARRAY, data, dtype=own)
+    return syntax.call_helper(Helper.ARRAY, data, **dtype_option(op))
 
 
 def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
@@ -115,13 +117,12 @@ def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
 
 def astype(code: ast.expr, dtype: ast.expr, before: torch.dtype | None = None) -> ast.expr:
     """Return a cast; a range and classes of integers are made in the new dtype at once."""
-    label = syntax.called(code)
     if isinstance(code, ast.Call) and before is torch.int64:
         given = next((k for k in code.keywords if k.arg == "dtype"), None)
-        if label == "jax.nn.one_hot" and given is not None:
+        if syntax.is_op(code, ("one_hot",)) and given is not None:
             given.value = dtype
             return code
-        if label == "jnp.arange" and given is None:
+        if syntax.is_op(code, ("arange",)) and given is None:
             code.keywords.append(ast.keyword("dtype", dtype))
             return code
     return syntax.call(syntax.attribute(code, "astype"), dtype)
@@ -224,6 +225,10 @@ def _fact(op: Operation) -> Value:
     return Folded(op.real)
 
 
+CASTS = (
+    "to", "type_as", "type", "float", "double", "half", "bfloat16", "bool", "byte", "char", "short",
+    "int", "long",
+)  # fmt: skip
 RULES: dict[str, Callable[[Operation], Any]] = {
     "zeros": _filled, "ones": _filled, "empty": _filled, "new_zeros": _filled,
     "new_ones": _filled, "new_empty": _filled, "new": _new, "full": _full, "new_full": _full,

@@ -92,7 +92,7 @@ def _one_hot(op: Operation) -> ast.expr | None:
     count = op.value(1, "num_classes")
     if count is None or count.real == -1:
         return None
-    return syntax.call("jax.nn.one_hot", op.input, code_of(count), dtype=syntax.name("int"))
+    return syntax.call("jax.nn.one_hot", op.input, code_of(count), dtype=syntax.dtype("int"))
 
 
 def _added_product(op: Operation) -> ast.expr | None:

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
@@ -127,7 +128,7 @@ def _plus(left: ast.expr, right: ast.expr) -> ast.expr:
 
 def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.expr:
     """Return the parts of a size, the last of which is smaller."""
-    edges = syntax.call("list", syntax.call("range", size, whole, size))
+    edges = syntax.call_helper(Helper.LIST, syntax.call("range", size, whole, size))
     return syntax.call("jnp.split", source, edges, axis=syntax.literal(dim))
 
 

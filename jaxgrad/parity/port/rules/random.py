@@ -44,9 +44,9 @@ def _bernoulli(op: Operation) -> ast.expr:
 def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
     """Return the shape and dtype of an input whose values are not read."""
     code = op.input
-    if isinstance(code, ast.Call) and syntax.called(code) in ("jnp.empty", "jnp.zeros"):
+    if isinstance(code, ast.Call) and syntax.is_op(code, _BLANK):
         dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
-        return code.args[0], dtype or syntax.dotted("float")
+        return code.args[0], dtype or syntax.dtype("float")
     source = op.once()
     return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
 
@@ -109,6 +109,7 @@ def _random(op: Operation) -> Value:
     raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
 
 
+_BLANK = ("empty", "new_empty", "zeros", "new_zeros")  # made to be filled
 RULES: dict[str, Callable[[Operation], Any]] = {
     "rand": _drawn("uniform"), "randn": _drawn("normal"), "randint": _randint,
     "randint_like": _randint,

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.expressions.positions import axis_of
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.masks import traced_mask
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
@@ -53,11 +54,11 @@ def _index(key: Value, op: Operation) -> ast.expr:
     if isinstance(key, Tensor) and key.real.dtype is torch.bool:
         return traced_mask(key, op.scope, op.node)
     if isinstance(key, Items) and key.real is list:
-        return syntax.call("jnp.array", code_of(key))
+        return syntax.call_helper(Helper.ARRAY, code_of(key))
     if isinstance(key, Items) and key.code is None:
         return ast.Tuple([_index(x, op) for x in key.items], ast.Load())
     if isinstance(real_of(key), list):
-        return syntax.call("jnp.array", code_of(key))
+        return syntax.call_helper(Helper.ARRAY, code_of(key))
     return code_of(key)
 
 

@@ -23,7 +23,8 @@ def _same(op: Operation) -> Value | ast.expr:
 def _reshape(op: Operation) -> ast.expr:
     second = op.value(1, "size")
     if second is not None and isinstance(real_of(second), torch.dtype):
-        return syntax.call("lax.bitcast_convert_type", op.input, code_of(second))
+        code = syntax.call("lax.bitcast_convert_type", op.input, code_of(second))
+        return syntax.computing("view.dtype", code)
     parts = op.parts(1, "size" if "size" in op.keywords else "shape")
     return syntax.call(syntax.attribute(op.input, "reshape"), *parts)
 

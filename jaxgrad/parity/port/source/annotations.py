@@ -20,7 +20,17 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Key, Loop, Number, Part, Stop, UpdateBuffer
+from jaxgrad.parity.port.ir import (
+    Helper,
+    Initial,
+    Key,
+    Loop,
+    Number,
+    Op,
+    Part,
+    Stop,
+    UpdateBuffer,
+)
 
 
 class _OfNode:
@@ -83,6 +93,25 @@ class ExpressionAnnotations(_OfNode):
     # The number that this is: a literal, a formula, or a name in its place. Set by `values/values`
     # from the folded value, and by passes that name numbers after options; passes replace it.
     number: Number | None = None
+
+    # The operator of torch that this computes. Set by `rules/table` and `syntax.call_functional`;
+    # passes ask `syntax.is_op` and `syntax.parameters_of`.
+    computes: Op | None = None
+
+    # The function that this names, if the function is neither the port's nor an operator of torch.
+    # Set by `syntax.helper`; passes ask `syntax.calls`.
+    helper: Helper | None = None
+
+    # Whether numpy computes this while JAX traces, from sizes and configuration alone. Set by
+    # `calls/arrays` and `rules/masks`, which reads it.
+    numpy: bool = False
+
+    # Whether this is a dtype, such as `jnp.int32` or `bool`. Set by `syntax.literal`.
+    dtype: bool = False
+
+    # Where the array's values come from, if a variable of a flax class begins with it. Set by
+    # `nnx/initial_values`; the docstring of the class lists the variables without values.
+    initial: Initial | None = None
 
     # Whether the name is that of a function of the port, which may change, and not of a local
     # variable. Set by `syntax.call_written`.

@@ -7,6 +7,7 @@ import dataclasses
 
 import torch
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.statements import arm_stores
@@ -200,4 +201,4 @@ def _cond(
     )
     if test.real.dtype is not torch.bool:
         code = ast.Compare(code, [ast.NotEq()], [syntax.constant(0)])
-    return syntax.call("lax.cond", code, *labels, *map(syntax.name, locals_))
+    return syntax.call_helper(Helper.COND, code, *labels, *map(syntax.name, locals_))

@@ -78,7 +78,7 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     label = path[-1] if path and isinstance(path[-1], str) else "module"
     count = len(value.items) if isinstance(value, Items) else 0
     if not path and count > 1:  # a method of the module itself
-        label = re.sub(r"_\d+$", "", syntax.called(code)) or label
+        label = re.sub(r"_\d+$", "", code.func.id) if syntax.is_written(code.func) else label
     result = scope.fresh(f"{label}_out") if value.real is not None else "_"
     targets: list[ast.expr] = [ast.Name(result, ast.Store()), syntax.as_target(params)]
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
