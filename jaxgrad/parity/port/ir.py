@@ -113,6 +113,15 @@ class Helper(enum.Enum):
     NNX_SEQUENTIAL = "nnx.Sequential"
 
 
+class ArrayProperty(enum.Enum):
+    """A property of an array that JAX knows when it traces."""
+
+    SHAPE = "shape"
+    NDIM = "ndim"
+    SIZE = "size"
+    DTYPE = "dtype"
+
+
 class Initial(enum.Enum):
     """Where the first values of a variable of a flax class come from."""
 

@@ -46,10 +46,10 @@ def special(function: Any) -> Special | None:
 def _len(site: CallSite) -> Value:
     (value,) = site.args
     if isinstance(value, Tensor):
-        return Size(len(value.real), syntax.item(syntax.attribute(code_of(value), "shape"), 0))
-    if isinstance(value, Items) and isinstance(value.code, ast.Attribute) and value.items:
-        if value.code.attr == "shape" and not source.is_torch(site.scope.source.function):
-            return Size(len(value.items), syntax.attribute(value.code.value, "ndim"), of_ranks=True)
+        return Size(len(value.real), syntax.item(syntax.shape(code_of(value)), 0))
+    if isinstance(value, Items) and syntax.is_shape(value.code) and value.items:
+        if not source.is_torch(site.scope.source.function):
+            return Size(len(value.items), syntax.ndim(value.code.value), of_ranks=True)
     if isinstance(value, Items) and value.counted:
         return Size(len(value.items), syntax.call("len", code_of(value)))
     if isinstance(value, Items | Fields):

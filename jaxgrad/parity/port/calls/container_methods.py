@@ -104,8 +104,7 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
             owner.items += indexing.elements(added, scope, node)
             owner.counted = owner.counted or is_counted(added, scope)
         if owner.code is not None:
-            method = syntax.attribute(code_of(owner), name)
-            scope.emit(ast.Expr(syntax.call(method, code_of(added))))
+            scope.emit(syntax.append_to(code_of(owner), code_of(added), method=name))
         return Folded(None)
     if name in ("insert", "reverse") and owner.real is list:
         added = [stop_all(x) if scope.no_grad else x for x in args[1:]]

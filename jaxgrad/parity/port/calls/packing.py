@@ -82,9 +82,7 @@ def length_code(packed: Packed, scope: Scope, node: ast.AST) -> ast.expr:
 
 def _exists(padded: ast.expr, lengths: ast.expr, batch_first: bool) -> ast.expr:
     """Return which steps are before the end of their sequence, for each feature."""
-    steps = syntax.call(
-        "jnp.arange", syntax.item(syntax.attribute(padded, "shape"), 1 if batch_first else 0)
-    )
+    steps = syntax.call("jnp.arange", syntax.item(syntax.shape(padded), 1 if batch_first else 0))
     batch_last = "steps[:, None, None] < lengths[:, None]"
     text = "steps[:, None] < lengths[:, None, None]" if batch_first else batch_last
     code = ast.parse(text, mode="eval").body

@@ -236,13 +236,13 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
 def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
     tensor: torch.Tensor = value.real
     if name == "shape":
-        return lift(tensor.shape, syntax.attribute(code_of(value), "shape"))
+        return lift(tensor.shape, syntax.shape(code_of(value)))
     if name == "ndim":
         if is_torch(scope.source.function) or not is_counted(value, scope):
             return Folded(tensor.ndim)
-        return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"), of_ranks=True)
+        return Size(tensor.ndim, syntax.ndim(code_of(value)), of_ranks=True)
     if name == "dtype":
-        return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
+        return Folded(tensor.dtype, syntax.dtype_of(code_of(value)))
     if name == "data" and not tensor.requires_grad:
         return value  # such as a buffer, which may be changed in place through its data
     if name == "data":

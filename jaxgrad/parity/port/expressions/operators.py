@@ -55,7 +55,7 @@ def _from_features(tensor: Tensor, number: Value, scope: Scope) -> Value:
     }
     for name in syntax.names_in(tensor.code):
         if name in known and known[name].shape[-1] == features:
-            size = syntax.item(syntax.attribute(syntax.name(name), "shape"), -1)
+            size = syntax.item(syntax.shape(syntax.name(name)), -1)
             return Size(number.real, ast.BinOp(size, ast.Pow(), formula.right))
     return number
 

@@ -141,7 +141,7 @@ def _read_features(norm: ast.Call) -> None:
     sizes = given.elts if isinstance(given, ast.Tuple) else []
     if isinstance(x, ast.Name) and len(sizes) == 1 and isinstance(sizes[0], ast.Constant):
         last = ast.Slice(ast.UnaryOp(ast.USub(), syntax.constant(1)))
-        shape = syntax.attribute(syntax.name(x.id), "shape")
+        shape = syntax.shape(syntax.name(x.id))
         norm.args[1] = ast.Subscript(shape, last, ast.Load())
 
 

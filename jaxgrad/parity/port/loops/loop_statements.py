@@ -178,8 +178,8 @@ def _write_updating(
     if isinstance(element, ast.Tuple):  # of a list of pairs
         names = [syntax.name(x.id) for x in element.elts if isinstance(x, ast.Name)]
         new = ast.List([*names], ast.Load())
-    append = syntax.call(syntax.attribute(syntax.name(collected), "append"), new)
-    scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
+    append = syntax.append_to(syntax.name(collected), new)
+    scope.emit(ast.For(turn.target(), turn.iterable, [*body, append], []))
     state.store(modules, syntax.name(collected), scope, node)
 
 

@@ -26,7 +26,7 @@ def dtype_option(op: Operation) -> dict[str, ast.expr]:
         return {"dtype": code_of(given)}
     like = op.args[0] if op.name.startswith("new_") else None
     if isinstance(like, Tensor):
-        return {"dtype": syntax.attribute(code_of(like), "dtype")}
+        return {"dtype": syntax.dtype_of(code_of(like))}
     real: torch.Tensor = op.real
     if real.dtype in (torch.get_default_dtype(), torch.int64):
         return {}
@@ -55,7 +55,7 @@ def _filled(op: Operation) -> ast.expr:
 
 def _new(op: Operation) -> ast.expr:
     """Write the old `x.new(2, 3)`, an array of x's dtype, or `x.new([1.0, 2.0])`."""
-    dtype = syntax.attribute(op.input, "dtype")
+    dtype = syntax.dtype_of(op.input)
     if len(op.args) == 1 or any(isinstance(x, Items) and x.code for x in op.args[1:]):
         raise op.refuse("new() of a shape, or of nothing; write new_empty(shape)")
     if all(isinstance(x.real, int) for x in op.args[1:]):
@@ -101,7 +101,7 @@ def _tensor(op: Operation) -> Value | ast.expr:
 
 
 def _new_tensor(op: Operation) -> ast.expr:
-    data, own = op.code(1, "data"), syntax.attribute(op.input, "dtype")
+    data, own = op.code(1, "data"), syntax.dtype_of(op.input)
     given = op.keywords.get("dtype")
     if given is None or given.real is None:
         return syntax.call_helper(Helper.ARRAY, data, dtype=own)
@@ -135,12 +135,12 @@ def _to(op: Operation) -> ast.expr:
         if isinstance(real, torch.dtype):
             return astype(op.input, code_of(value), op.dtype)
         if isinstance(value, Tensor):
-            return astype(op.input, syntax.attribute(code_of(value), "dtype"), op.dtype)
+            return astype(op.input, syntax.dtype_of(code_of(value)), op.dtype)
     return op.input
 
 
 def _type_as(op: Operation) -> ast.expr:
-    return astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"), op.dtype)
+    return astype(op.input, syntax.dtype_of(op.code(1, "other")), op.dtype)
 
 
 def _type(op: Operation) -> ast.expr | Value:
@@ -203,9 +203,9 @@ def _copy(op: Operation) -> ast.expr:
     other = op.value(1, "other") or op.keywords["src"]
     code, target = code_of(other), op.args[0]
     if other.real.dtype != target.real.dtype:
-        code = astype(code, syntax.attribute(op.once(), "dtype"))
+        code = astype(code, syntax.dtype_of(op.once()))
     if other.real.shape != target.real.shape:
-        return syntax.call("jnp.broadcast_to", code, syntax.attribute(op.once(), "shape"))
+        return syntax.call("jnp.broadcast_to", code, syntax.shape(op.once()))
     return code
 
 

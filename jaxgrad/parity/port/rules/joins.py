@@ -63,7 +63,7 @@ def _chunk(op: Operation) -> ast.expr:
         )
     if varies or op.shape[dim] % count.real:
         source = op.once()
-        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        whole = syntax.item(syntax.shape(source), dim)
         rounded = ast.BinOp(ast.UnaryOp(ast.USub(), whole), ast.FloorDiv(), op.code(1, "chunks"))
         size = op.scope.once(ast.UnaryOp(ast.USub(), rounded), "size")
         return _parts_of(op, _parts(source, whole, size, dim))
@@ -101,7 +101,7 @@ def _split(op: Operation) -> ast.expr:
     sizes, axis = real_of(value), syntax.literal(dim)
     if isinstance(sizes, int):
         source = op.once()
-        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        whole = syntax.item(syntax.shape(source), dim)
         if syntax.same(whole, code_of(value)):
             return ast.List([source], ast.Load())  # one part, whatever the size
         code = _parts(source, whole, code_of(value), dim)

@@ -80,8 +80,8 @@ def _call(code: ast.Call, scope: Scope, inner: Callable[[ast.expr], ast.expr]) -
     op = on_expression(code).computes
     name = "array" if syntax.calls(code, Helper.ARRAY) else "" if op is None else op.name
     if name in _FILLED:
-        dtype = {"dtype": syntax.attribute(code.args[0], "dtype")}
-        shape = syntax.attribute(code.args[0], "shape")
+        dtype = {"dtype": syntax.dtype_of(code.args[0])}
+        shape = syntax.shape(code.args[0])
         if not isinstance(code.args[0], ast.Name):
             raise _Unknown
         return _numpy(syntax.call(_FILLED[name], shape, *code.args[1:], **dtype | keywords))
@@ -132,7 +132,7 @@ def _value(local: str, scope: Scope) -> object:
 
 def _is_known(code: ast.expr, scope: Scope) -> bool:
     """Return whether JAX knows the value of an expression when it traces: a number or a shape."""
-    if isinstance(code, ast.Attribute) and code.attr in ("shape", "dtype", "ndim", "size"):
+    if isinstance(code, ast.Attribute) and on_expression(code).array_property is not None:
         return isinstance(code.value, ast.Name)
     if isinstance(code, ast.Constant) or on_expression(code).dtype:
         return True

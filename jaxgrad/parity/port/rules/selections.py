@@ -97,7 +97,7 @@ def _windows(op: Operation) -> ast.expr:
     assert op.shape is not None
     dim, source = op.axis(op.get(1, "dimension")), op.once()
     size, step = op.code(2, "size"), op.code(3, "step")
-    length = syntax.item(syntax.attribute(source, "shape"), dim)
+    length = syntax.item(syntax.shape(source), dim)
     end = ast.BinOp(ast.BinOp(length, ast.Sub(), size), ast.Add(), syntax.constant(1))
     starts = syntax.call("jnp.arange", syntax.constant(0), end, step)
     column = ast.Subscript(

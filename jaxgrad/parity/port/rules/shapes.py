@@ -32,7 +32,7 @@ def _reshape(op: Operation) -> ast.expr:
 def _like(op: Operation) -> ast.expr:
     other = op.value(1, "other")
     assert other is not None
-    shape = syntax.attribute(code_of(other), "shape")
+    shape = syntax.shape(code_of(other))
     if op.name == "expand_as":
         return syntax.call("jnp.broadcast_to", op.input, shape)
     return syntax.call(syntax.attribute(op.input, "reshape"), shape)
@@ -76,7 +76,7 @@ def _squeeze(op: Operation) -> ast.expr:
         op.args[0] = Tensor(op.args[0].real, op.once())
         for d in dims:
             if d not in ones:
-                length = syntax.item(syntax.attribute(op.input, "shape"), d)
+                length = syntax.item(syntax.shape(op.input), d)
                 test = ast.Compare(length, [ast.NotEq()], [syntax.constant(1)])
                 require(test, op.scope, op.node)
     if not ones:
@@ -115,7 +115,7 @@ def _around(
         dims: The first and the last of the dims.
         from_end: Whether torch's call counts the first and the last of them from the end.
     """
-    shape, (start, end) = syntax.attribute(source, "shape"), dims
+    shape, (start, end) = syntax.shape(source), dims
     front: list[ast.expr] = [syntax.item(shape, n) for n in range(start)]
     back: list[ast.expr] = [syntax.item(shape, n) for n in range(end + 1, rank)]
     if len(front) > 1:
@@ -140,7 +140,7 @@ def _expand(op: Operation) -> ast.expr:
     if kept:
         source = op.once()
         op.args[0] = Tensor(op.args[0].real, source)
-        shape = syntax.attribute(source, "shape")
+        shape = syntax.shape(source)
         if len(kept) > 1 and kept == list(range(kept[0], len(numbers))):
             parts[kept[0] :] = [ast.Starred(_from(shape, kept[0] - missing), ast.Load())]
         else:
@@ -161,13 +161,13 @@ def _repeat(op: Operation) -> ast.expr:
 
 
 def _size(op: Operation) -> Value:
-    shape = syntax.attribute(op.input, "shape")
+    shape = syntax.shape(op.input)
     dim = op.get(1, "dim")
     return lift(op.real, shape) if dim is None else Size(op.real, syntax.item(shape, dim))
 
 
 def _numel(op: Operation) -> Value:
-    return Size(op.real, syntax.attribute(op.input, "size"))
+    return Size(op.real, syntax.size(op.input))
 
 
 def _movedim(op: Operation) -> ast.expr:

@@ -21,6 +21,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from jaxgrad.parity.port.ir import (
+    ArrayProperty,
     Helper,
     Initial,
     Key,
@@ -72,6 +73,10 @@ class StatementAnnotations(_OfNode):
     # with an input (`source/naming`).
     loop: Loop | None = None
 
+    # Whether the statement appends to a list of the port. Set by `syntax.append_to`; `cleaning`
+    # removes the statement if nothing reads the list.
+    appends: bool = False
+
     # Whether the statement names a value that has no name in the torch program. Set by `Scope.once`
     # and `merging/variants`; `finish/names` then looks for a better name.
     temporary: bool = False
@@ -101,6 +106,10 @@ class ExpressionAnnotations(_OfNode):
     # The function that this names, if the function is neither the port's nor an operator of torch.
     # Set by `syntax.helper`; passes ask `syntax.calls`.
     helper: Helper | None = None
+
+    # The property of an array that this reads. Set by `syntax.shape` and its like; the docstring of
+    # a function names sizes after the variables that unpack a shape (`finish/letters`).
+    array_property: ArrayProperty | None = None
 
     # Whether numpy computes this while JAX traces, from sizes and configuration alone. Set by
     # `calls/arrays` and `rules/masks`, which reads it.

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from jaxgrad import functional
-from jaxgrad.parity.port.ir import Helper, Op, Stop
+from jaxgrad.parity.port.ir import ArrayProperty, Helper, Op, Stop
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 
@@ -38,6 +38,42 @@ def item(base: ast.expr, index: Any) -> ast.expr:
 
 def attribute(base: ast.expr, field: str) -> ast.expr:
     return ast.Attribute(base, field, ast.Load())
+
+
+def shape(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.SHAPE)
+
+
+def ndim(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.NDIM)
+
+
+def size(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.SIZE)
+
+
+def dtype_of(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.DTYPE)
+
+
+def _property(array: ast.expr, field: ArrayProperty) -> ast.Attribute:
+    node = ast.Attribute(array, field.value, ast.Load())
+    on_expression(node).array_property = field
+    return node
+
+
+def is_shape(code: ast.AST | None) -> TypeGuard[ast.Attribute]:
+    """Return whether an expression is the shape of an array."""
+    return isinstance(code, ast.Attribute) and (
+        on_expression(code).array_property is ArrayProperty.SHAPE
+    )
+
+
+def append_to(items: ast.expr, value: ast.expr, *, method: str = "append") -> ast.Expr:
+    """Return the statement that appends to a list, or extends it."""
+    node = ast.Expr(call(attribute(items, method), value))
+    on_statement(node).appends = True
+    return node
 
 
 def unique(base: str, taken: Container[str]) -> str:
@@ -158,12 +194,14 @@ def calls(code: ast.AST | None, *functions: Helper) -> TypeGuard[ast.Call]:
 
 
 def template(lines: Iterable[str]) -> list[ast.stmt]:
-    """Return the statements of a template, whose calls of `jaxgrad.functional` have their `Op`."""
+    """Return the statements of a template, with the annotations of its calls of `F` and shapes."""
     (function,) = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body
     for node in ast.walk(function):
         module, _, label = called(node).partition(".")
         if module == "F":
             on_expression(node).computes = Op(label, functional=True)
+        if isinstance(node, ast.Attribute) and node.attr == ArrayProperty.SHAPE.value:
+            on_expression(node).array_property = ArrayProperty.SHAPE
     assert isinstance(function, ast.FunctionDef)
     return function.body
 

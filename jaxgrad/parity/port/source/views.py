@@ -43,7 +43,7 @@ def replaced(place: ast.expr, new: ast.expr, ndim: int) -> tuple[ast.Name | None
         return replaced(method.value, code, _UNKNOWN)
     if isinstance(method, ast.Attribute) and syntax.is_op(place, RESHAPED):
         if isinstance(method.value, ast.Name):
-            shape = syntax.attribute(method.value, "shape")
+            shape = syntax.shape(method.value)
             return method.value, syntax.call(syntax.attribute(new, "reshape"), shape)
     return None, new
 

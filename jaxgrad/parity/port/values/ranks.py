@@ -33,8 +33,7 @@ def tests(names: Sequence[str], values: Sequence[Value]) -> list[ast.Compare]:
         for found in _arrays(syntax.name(name), value)
     )
     return [
-        ast.Compare(syntax.attribute(code, "ndim"), [ast.Eq()], [syntax.constant(ndim)])
-        for code, ndim in arrays
+        ast.Compare(syntax.ndim(code), [ast.Eq()], [syntax.constant(ndim)]) for code, ndim in arrays
     ]
 
 
