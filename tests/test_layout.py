@@ -360,7 +360,7 @@ def _is_fixed_name(node: ast.AST) -> bool:
     return False
 
 
-def _by_text(tree: ast.Module) -> Iterator[ast.AST]:
+def _by_text(tree: ast.Module) -> Iterator[ast.expr | ast.MatchClass]:
     """Yield each expression that recognises code by its text, or by a fixed name in it."""
     variables = {
         target.id
