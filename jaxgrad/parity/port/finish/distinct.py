@@ -47,7 +47,7 @@ def with_distinct_names(functions: Sequence[Written], module: nn.Module) -> list
 
 def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -> list[str]:
     """Return the names of functions that would have the same one."""
-    names = {id(w): base for w in group}
+    names = dict.fromkeys(group, base)
     copies: dict[tuple[object, str], list[Written]] = defaultdict(list)
     for written in group:
         kind = "" if written is entry else _kind(written, module)
@@ -55,7 +55,7 @@ def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -
     if len(copies) > 1:
         for (_, kind), same in copies.items():
             for written in same:
-                names[id(written)] = f"{kind}_{base}" if kind else base
+                names[written] = f"{kind}_{base}" if kind else base
     for same in copies.values():
         if len(same) > 1:
             labels = _labels(same, entry)
@@ -66,8 +66,8 @@ def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -
             ]
             for written, label, part in zip(same, labels, parts, strict=True):
                 only = part if part and parts.count(part) == 1 else label
-                names[id(written)] = _joined(only, names[id(written)])
-    return [names[id(w)] for w in group]
+                names[written] = _joined(only, names[written])
+    return [names[w] for w in group]
 
 
 def _kind(written: Written, module: nn.Module) -> str:

@@ -385,14 +385,14 @@ def _unread(
     lookups: Collection[str],
 ) -> list[ast.stmt]:  # fmt: skip
     """Return the statements that name dicts of tensors which only a loop reads."""
-    inside = {id(n) for statement in loop for n in ast.walk(statement)}
+    inside = {n for statement in loop for n in ast.walk(statement)}
     reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and not _is_store(n)]
     unread: list[ast.stmt] = []
     for statement in reversed(before):
         named = isinstance(statement, ast.Assign) and syntax.assigned(statement) & set(lookups)
-        if named and not named & {n.id for n in reads if id(n) not in inside}:
+        if named and not named & {n.id for n in reads if n not in inside}:
             unread.append(statement)
-            inside |= {id(n) for n in ast.walk(statement)}
+            inside |= {*ast.walk(statement)}
     return unread
 
 
@@ -487,9 +487,9 @@ def _loop(first: list[ast.stmt], columns: list[list[ast.expr]], taken: Set[str])
         trees.setdefault(tree, _above(column[0], len(leaves[0])))
         holes.append((column[0], tree))
     labels = _labels(list(trees), taken)
-    names = {id(code): syntax.name(labels[tree]) for code, tree in holes}
-    body: list[ast.stmt] = [copy.deepcopy(s, dict(names)) for s in before]
-    new = copy.deepcopy(update.value, dict(names))
+    names = [(code, syntax.name(labels[tree])) for code, tree in holes]
+    body: list[ast.stmt] = [syntax.with_parts(s, names) for s in before]
+    new = syntax.with_parts(update.value, names)
     if any(p.is_in(root) or root.is_in(p) for s in (*body, new) for p in param_paths.parts(s)):
         return None
     return LeafLoop([], list(trees.values()), list(labels.values()), leaves, body, new)
@@ -520,8 +520,8 @@ def _names(function: ast.FunctionDef, without: Sequence[ast.stmt]) -> set[str]:
         function: The function.
         without: The loop and what is in the place of others, whose variables nothing else reads.
     """
-    own = {id(n) for statement in without for n in ast.walk(statement)}
-    nodes = [n for n in ast.walk(function) if id(n) not in own]
+    inside = {n for statement in without for n in ast.walk(statement)}
+    nodes = [n for n in ast.walk(function) if n not in inside]
     known = [on_expression(n).number for n in ast.walk(function) if isinstance(n, ast.expr)]
     names = {name for x in known if x is not None for name in (x.name, x.local, x.keyword)}
     names |= {n.id for n in nodes if isinstance(n, ast.Name)}

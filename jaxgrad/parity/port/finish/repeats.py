@@ -144,13 +144,13 @@ def _varying(first: list[ast.stmt], others: list[list[ast.stmt]]) -> list[_Varyi
     """Return the numbers in which turns differ."""
     unified = [unify(first, other, literals) for other in others]
     inner = [n.slice for s in first for n in ast.walk(s) if isinstance(n, ast.Subscript)]
-    indices = {id(x) for x in inner if isinstance(x, ast.Constant)}
+    indices = {x for x in inner if isinstance(x, ast.Constant)}
     found = []
     for column in zip(*(x.holes for x in unified if x is not None), strict=True):
         node = column[0][0]
         values = tuple(map(numbers.value_of, (node, *(own for _, own in column))))
         if len(set(values)) > 1:
-            found.append(_Varying(node, values, id(node) in indices, keyword_of(node)))
+            found.append(_Varying(node, values, node in indices, keyword_of(node)))
     return found
 
 

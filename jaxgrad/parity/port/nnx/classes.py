@@ -50,7 +50,7 @@ def merged(
     """
     base = group[0]
     init, methods = copy.deepcopy(base.init), copy.deepcopy(base.methods)
-    in_init = {id(n) for statement in init for n in ast.walk(statement)}
+    in_init = {n for statement in init for n in ast.walk(statement)}
     holes = list(zip(*(_holes([*init, *methods], instance) for instance in group), strict=True))
     arguments, attributes, given = _attributes(group)
     replaced: list[tuple[ast.expr, ast.expr]] = []
@@ -64,7 +64,7 @@ def merged(
             names = {*arguments.values(), *given, *base.numbers, *base.submodules, "self", "rngs"}
             arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
-        if id(place) in in_init:
+        if place in in_init:
             replaced.append((place, syntax.name(label)))
         else:
             replaced.append((place, syntax.dotted(f"self.{label}")))

@@ -323,7 +323,12 @@ class _Substitute(ast.NodeTransformer):
 
 def with_part(node: Any, part: ast.expr, new: ast.expr) -> Any:
     """Return a copy of a node with one of its parts replaced."""
-    return copy.deepcopy(node, {id(part): new})
+    return with_parts(node, [(part, new)])
+
+
+def with_parts(node: Any, parts: Iterable[tuple[ast.expr, ast.expr]]) -> Any:
+    """Return a copy of a node with several of its parts replaced."""
+    return copy.deepcopy(node, {id(old): new for old, new in parts})
 
 
 def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:

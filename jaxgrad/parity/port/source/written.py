@@ -11,9 +11,9 @@ from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.source.refusals import Hole, Place
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Written:
-    """A function of the port."""
+    """A function of the port, which passes change; two are the same if they are one object."""
 
     name: str
     function: types.FunctionType  # torch's function
