@@ -1,4 +1,4 @@
-"""The turns of a loop: what its variables are in each, and how the port iterates."""
+"""The iterations of a loop: what its variables are in each, and how the port iterates."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ Lengths = tuple[tuple[ast.expr, int], ...]  # containers, and their number of el
 
 
 @dataclasses.dataclass
-class Turn:
-    """One turn of a loop.
+class Iteration:
+    """One iteration of a loop.
 
-    In the torch program its variables have this turn's values. In the port they are written by
-    name, so that turns can be compared; `resolved` has the expression of each name in this turn.
+    In the torch program its variables have this iteration's values. In the port they are written by
+    name, so that iterations can be compared; `resolved` has the expression that each name has here.
     """
 
     variables: dict[str, Value]
@@ -58,7 +58,7 @@ class Turn:
 
     @property
     def fixed(self) -> bool:
-        """Whether the number of turns does not depend on a size."""
+        """Whether the number of iterations does not depend on a size."""
         return not self.lengths
 
     def enter(self, scope: Scope) -> None:
@@ -80,8 +80,8 @@ class _Sequence:
     computed: tuple[ast.expr, ...] = ()
 
 
-def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
-    """Return the turns of `for target in iterable`."""
+def iterations(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Iteration]:
+    """Return the iterations of `for target in iterable`."""
     sequence = _sequence(iterable, scope)
     found = []
     if not sequence.elements:
@@ -93,12 +93,14 @@ def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
         pattern = _match(target, element, variables, resolved, unpacked, scope)
         code = sequence.code if _are_lists(target, element) else None
         found.append(
-            Turn(variables, resolved, code, pattern, sequence.lengths, sequence.computed, unpacked)
+            Iteration(
+                variables, resolved, code, pattern, sequence.lengths, sequence.computed, unpacked
+            )
         )
     return found
 
 
-def recorded(around: list[Turn], node: ast.AST, scope: Scope) -> Loop | None:
+def recorded(around: list[Iteration], node: ast.AST, scope: Scope) -> Loop | None:
     """Record how often a loop iterates, and return the loop if a size determines it."""
     if not around or around[0].fixed:
         return None
@@ -147,7 +149,7 @@ def _match(
         return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):
         if is_computed(value) and not is_counted(value, scope):
-            parts = indexing.elements(value, scope, target)  # an unrolled turn gives it a name
+            parts = indexing.elements(value, scope, target)  # an unrolled iteration gives it a name
             unpacked.append(code_of(value))
         else:
             parts = indexing.iterate(value, scope, target)
@@ -202,7 +204,7 @@ def _range(node: ast.Call, scope: Scope) -> _Sequence:
     args = [scope.run.evaluate(x, scope) for x in node.args]
     if any(isinstance(x, Tensor) for x in args):
         raise scope.refuse(
-            "the number of turns depends on the values of a tensor"
+            "the number of iterations depends on the values of a tensor"
             "; loop over a size, and mask the rest",
             node,
         )

@@ -98,8 +98,8 @@ def listed(items: list[ast.expr]) -> ast.expr:
     if not all(syntax.same(first, x) for x in items[1:]):
         return ast.List(items, ast.Load())
     count = numbers.label(syntax.constant(len(items)), "count")
-    turns = ast.comprehension(ast.Name("_", ast.Store()), syntax.call("range", count), [], 0)
-    return ast.ListComp(first, [turns])
+    repeated = ast.comprehension(ast.Name("_", ast.Store()), syntax.call("range", count), [], 0)
+    return ast.ListComp(first, [repeated])
 
 
 def _variable(path: str, name: str, tensor: torch.Tensor, modules: Modules) -> ast.expr:

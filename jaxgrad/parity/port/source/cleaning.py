@@ -15,8 +15,9 @@ def cleaned(body: list[ast.stmt], *, left: bool = False) -> list[ast.stmt]:
 
     Args:
         body: The statements.
-        left: Whether the last value of a variable that is read before goes too. Where turns of a
-            loop are written out, the last one needs it to be like the others.
+        left: Whether to remove the last value of a variable too, if only earlier ones are read. It
+            stays as long as an unrolled loop may be rolled again, because the last iteration must
+            then be like the others.
     """
     body = _without_repeated_tests([s for s in body if not _is_trivial(s)])
     while True:

@@ -124,7 +124,7 @@ def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
         except (Broken, Continued) as how:
             word = "break" if isinstance(how, Broken) else "continue"
             raise scope.refuse(
-                f"a `{word}` in a branch on the value of a tensor: JAX traces every turn of a "
+                f"a `{word}` in a branch on the value of a tensor: JAX traces every iteration of a "
                 "loop; choose the result with torch.where",
                 node,
             ) from None

@@ -109,7 +109,7 @@ def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Val
     """Return a value that is stored, under a name that no variable has.
 
     A variable may get another value later, and what is stored stays. A `lasting` name is not used
-    again in the next turn of a loop, so that each turn of the loop keeps its own value.
+    again in the next iteration of a loop, so that each iteration of the loop keeps its own value.
     """
     if not isinstance(value, Tensor | Size) or (scope.plain and isinstance(value, Size)):
         return value

@@ -1,4 +1,4 @@
-"""The turns of a loop that differ in numbers alone are written as a loop."""
+"""The iterations of a loop that differ in numbers alone are written as a loop."""
 
 import numpy as np
 import torch
@@ -70,7 +70,7 @@ def test_statements_of_the_author_stay_as_they_are():
 
 
 class Shifted(Alternating):
-    """Each turn reads another parameter, which is not an element of a list."""
+    """Each iteration reads another parameter, which is not an element of a list."""
 
     def __init__(self):
         super().__init__()

@@ -126,7 +126,7 @@ def test_numbers_and_outputs_of_the_last_turn_are_carried():
 @pytest.mark.parametrize(
     "module",
     [
-        WithLast(),  # `y` has no value before the first turn
+        WithLast(),  # `y` has no value before the first iteration
         Growing(),  # `x` changes its shape
         WithMemory(),
         Tower([Unit(), Unit(), nn.Tanh()]),

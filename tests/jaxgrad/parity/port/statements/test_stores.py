@@ -171,7 +171,7 @@ class Positions(nn.Module):
 
 
 def test_each_turn_of_a_loop_stores_its_own_value():
-    """A list has the values of all turns, not several times that of the last one."""
+    """A list has the values of all iterations, not several times that of the last one."""
     torch.manual_seed(0)
     module = Positions()
     assert agrees(module, X)
