@@ -5,10 +5,13 @@ from jaxgrad.nnx import MultiheadAttention
 
 
 class Attention(nnx.Module):
-    """Attention (rules/test_table.py:0)."""
+    """Attends in a batch, which is a template, and without one, which is a function of torch.
+
+    Attention (rules/test_table.py:0).
+    """
 
     def __init__(self, *, rngs: nnx.Rngs):
         self.attention = MultiheadAttention(4, 2, dropout=0.1, batch_first=True, rngs=rngs)
 
     def __call__(self, x):
-        return self.attention(x, x, x)
+        return self.attention(x, x, x)[0] + self.attention(x[0], x[0], x[0])[0]
