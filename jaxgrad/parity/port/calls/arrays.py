@@ -13,8 +13,8 @@ from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import Folded, Items, Size, Value
 from jaxgrad.parity.port.values.values import code_of, is_computed, real_of
 
 

@@ -14,7 +14,9 @@ from torch.jit._trace import is_tracing
 from jaxgrad.parity.port.calls import iteration_calls, legacy_tensors
 from jaxgrad.parity.port.expressions import attributes, conditions, indexing, positions
 from jaxgrad.parity.port.source import source, syntax
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned
+from jaxgrad.parity.port.values.scope import CallSite, Special
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Folded,
@@ -30,8 +32,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     size,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned
-from jaxgrad.parity.port.values.scope import CallSite, Special
 from jaxgrad.parity.port.values.values import code_of, computed, lift, real_of
 
 

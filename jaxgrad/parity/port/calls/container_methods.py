@@ -12,7 +12,9 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import kept, stop_all
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -21,8 +23,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

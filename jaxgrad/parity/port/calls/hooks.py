@@ -14,8 +14,8 @@ from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.values.binding import bind
-from jaxgrad.parity.port.values.kinds_of_values import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 

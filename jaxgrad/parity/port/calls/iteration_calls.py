@@ -16,7 +16,9 @@ from jaxgrad.parity.port.expressions import indexing, operators
 from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted, pinned
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -26,8 +28,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted, pinned
-from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

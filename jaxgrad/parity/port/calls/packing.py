@@ -10,8 +10,8 @@ from torch.nn.utils import rnn
 
 from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import Folded, Items, Packed, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -15,7 +15,8 @@ from jaxgrad.parity.port.functions.closures import once
 from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Folded,
     Items,
     Size,
@@ -24,7 +25,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     size,
 )
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, computed, folded, real_of
 
 

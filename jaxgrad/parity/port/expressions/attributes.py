@@ -18,7 +18,10 @@ from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.constants import constant_tensor, holds_parts
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.parts import reached
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -31,9 +34,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     TensorMethod,
     Value,
 )
-from jaxgrad.parity.port.values.lengths import is_counted
-from jaxgrad.parity.port.values.places import reached
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, folded, lift, real_of
 
 

@@ -13,7 +13,11 @@ from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.fixed import is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
+from jaxgrad.parity.port.values.unchanged import unchanged
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -23,10 +27,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
     size,
 )
-from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
-from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
-from jaxgrad.parity.port.values.unchanged import unchanged
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.source import numbers, syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, named_formula, real_of
 
 

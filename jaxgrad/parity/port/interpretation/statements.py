@@ -26,9 +26,9 @@ from jaxgrad.parity.port.statements import (
 )
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.statements.augmented import augmented
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor
 from jaxgrad.parity.port.values.leaving import LEAVING, Broken, Continued, Returned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -20,16 +20,16 @@ from jaxgrad.parity.port.loops.unrolling import (
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.results import outside
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
     Value,
     is_dynamic,
 )
-from jaxgrad.parity.port.values.lengths import pinned
-from jaxgrad.parity.port.values.results import outside
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import tensors_in
 
 

@@ -19,10 +19,10 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import state
-from jaxgrad.parity.port.values.kinds_of_values import Folded
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.values.lengths import numbers_of_lists
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded
 
 
 LONGEST_LOOP = 10_000

@@ -14,9 +14,13 @@ from jaxgrad.parity.port.ir import Helper, Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values import places, state
+from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.computed import computed_once, is_computed
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_count
+from jaxgrad.parity.port.values.parts import is_numbered
+from jaxgrad.parity.port.values.results import method_names, outside
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Folded,
@@ -31,9 +35,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_count
-from jaxgrad.parity.port.values.results import method_names, outside
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -115,7 +116,7 @@ def _are_lists(target: ast.expr, value: Value) -> bool:
     if not isinstance(target, ast.Tuple | ast.List):
         return True
     if isinstance(value, Module):
-        return places.is_numbered(value.real)
+        return is_numbered(value.real)
     parts = value.items if isinstance(value, Items) else []
     return all(map(_are_lists, target.elts, parts))
 
@@ -187,7 +188,7 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Tensor):
         return _Sequence(elements, code_of(value))
     if isinstance(value, Module):
-        return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
+        return _Sequence(elements, code_of(value) if is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
         code = code_of(value)
         match code:

@@ -12,8 +12,8 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.computed import has_call
-from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Module
 
 
 def modules_of(iteration: Iteration) -> set[str]:

@@ -12,8 +12,8 @@ from jaxgrad.parity.port.modules.attention_source import Attention
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 

@@ -14,8 +14,8 @@ from jaxgrad.parity.port.modules import whole_modules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Module, Packed, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 

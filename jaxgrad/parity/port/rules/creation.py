@@ -15,7 +15,7 @@ from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.fixed import buffers_of, is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -15,7 +15,7 @@ import torch
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Tensor
+from jaxgrad.parity.port.values.value_types import Tensor
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -13,8 +13,8 @@ from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

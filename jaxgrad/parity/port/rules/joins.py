@@ -12,8 +12,8 @@ from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
-from jaxgrad.parity.port.values.kinds_of_values import Items, Size
 from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted
+from jaxgrad.parity.port.values.value_types import Items, Size
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -16,7 +16,7 @@ from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.naming import snake
 from jaxgrad.parity.port.values import draws, state
-from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.value_types import Module
 
 
 def _dropout(op: Operation) -> ast.expr:

@@ -16,8 +16,8 @@ from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.views import RESHAPED, TRANSPOSED
 from jaxgrad.parity.port.values.fixed import is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor
 from jaxgrad.parity.port.values.values import code_of
 
 

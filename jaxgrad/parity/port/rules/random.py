@@ -11,7 +11,7 @@ from jaxgrad.parity.port.rules.creation import astype, dtype_option, shape_argum
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

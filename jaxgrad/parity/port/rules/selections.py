@@ -13,7 +13,7 @@ from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.masks import traced_mask
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

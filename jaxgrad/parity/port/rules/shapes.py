@@ -10,8 +10,8 @@ import torch
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.lengths import is_counted, require
+from jaxgrad.parity.port.values.value_types import Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 

@@ -19,7 +19,7 @@ from jaxgrad.parity.port.rules import (
 from jaxgrad.parity.port.rules.operation import Operation as Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 
 
 RULES: dict[str, Any] = {

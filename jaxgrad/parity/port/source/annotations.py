@@ -140,7 +140,7 @@ class ExpressionAnnotations(_OfNode):
     stop: Stop | None = None
 
     # The part of a torch module that this expression of the params is, as in `p["conv"]["weight"]`.
-    # Set by `values/places`; flax classes reach it in another way, and a call that takes each
+    # Set by `values/parts`; flax classes reach it in another way, and a call that takes each
     # tensor of a module takes `**p["conv"]`.
     part: Part | None = None
 

@@ -12,10 +12,10 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.statements import arm_stores
 from jaxgrad.parity.port.values.binding import bind_results
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.values.scope import Scope, Store
 from jaxgrad.parity.port.values.unchanged import unchanged
+from jaxgrad.parity.port.values.value_types import Folded, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 

@@ -11,9 +11,9 @@ from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches
-from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
+from jaxgrad.parity.port.values.value_types import Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of
 
 

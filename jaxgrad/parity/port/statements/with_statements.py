@@ -9,8 +9,8 @@ import torch
 from jaxgrad.parity.port.functions import context_managers
 from jaxgrad.parity.port.statements import regions
 from jaxgrad.parity.port.values.binding import bind
-from jaxgrad.parity.port.values.kinds_of_values import Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Value
 from jaxgrad.parity.port.values.values import folded
 
 

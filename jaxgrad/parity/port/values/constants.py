@@ -10,8 +10,8 @@ from torch import nn
 
 from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 
 
 def constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:

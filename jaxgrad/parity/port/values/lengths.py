@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Size, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Fields, Items, Size, Tensor, Value
 
 
 @dataclasses.dataclass

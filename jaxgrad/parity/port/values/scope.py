@@ -22,10 +22,10 @@ from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values.classes import Classes
-from jaxgrad.parity.port.values.kinds_of_values import Size, Value
 from jaxgrad.parity.port.values.ranks import Ranks
 from jaxgrad.parity.port.values.settings import Settings
 from jaxgrad.parity.port.values.size_tests import SizeTests
+from jaxgrad.parity.port.values.value_types import Size, Value
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -14,8 +14,8 @@ from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
-from jaxgrad.parity.port.values.kinds_of_values import Items, Value
 from jaxgrad.parity.port.values.scope import Scope, Store
+from jaxgrad.parity.port.values.value_types import Items, Value
 
 
 def is_leaf(code: ast.expr | None) -> bool:
