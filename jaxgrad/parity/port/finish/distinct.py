@@ -78,23 +78,23 @@ def _kind(written: Written, module: nn.Module) -> str:
         return snake(written.owner.__name__)
     if snake(written.owner.__name__) == written.base:
         return ""
-    found = next((x for path in sorted(written.held) if (x := holder(path, module))), None)
+    found = next((x for path in sorted(written.module_paths) if (x := holder(path, module))), None)
     return "" if found is None else snake(type(found[0]).__name__)
 
 
 def _labels(same: list[Written], entry: Written) -> list[str]:
     """Return for each copy the part of its modules' paths that no other copy has."""
-    paths = [[p.split(".")[::-1] for p in w.held] for w in same]
+    paths = [[p.split(".")[::-1] for p in w.module_paths] for w in same]
     labels = [_label(n, paths) for n in range(len(same))]
     if not all(label.isidentifier() for label in labels):
-        most = max(range(len(same)), key=lambda n: (same[n] is entry, len(same[n].held)))
+        most = max(range(len(same)), key=lambda n: (same[n] is entry, len(same[n].module_paths)))
         labels[most] = ""  # the others are exceptions
     return labels
 
 
 def _structure(written: Written, base: Written, module: nn.Module) -> str:
     """Return what a copy has more or less than another one: `without_shortcut` or `short`."""
-    sides = [[module.get_submodule(path) for path in w.held] for w in (written, base)]
+    sides = [[module.get_submodule(path) for path in w.module_paths] for w in (written, base)]
     own, other = ([{n for n, x in m.named_children() if any(x.state_dict())} for m in side]
                   for side in sides)  # fmt: skip
     more = set.intersection(*own) - set.union(*other)

@@ -129,9 +129,9 @@ def _if(node: ast.If, scope: Scope, after: list[ast.stmt]) -> None:
             return
     taken = conditions.truth(test, node.test, scope)
     shown = node.lineno <= scope.shown  # at an assertion of the test
-    scope.held += scope.comments_above(node.lineno) if taken and not shown else []
+    scope.pending_comments += scope.comments_above(node.lineno) if taken and not shown else []
     execute(node.body if taken else node.orelse, scope)
-    scope.held = []
+    scope.pending_comments = []
 
 
 def _is_check_of_library(node: ast.If, scope: Scope) -> bool:

@@ -81,11 +81,11 @@ def _each(
     for iteration in around:
         iteration.enter(scope)
         modules = modules_of(iteration)
-        scope.turning |= modules
+        scope.loop_modules |= modules
         with scope.block() as body:
             passes = all(_passes(test, scope) for test in first.ifs)
             made = list(_each(rest, elements, scope, node, loops)) if passes else []
-        scope.turning -= modules
+        scope.loop_modules -= modules
         if unrolled:
             name_elements(iteration, [*body, *_codes(made)], scope)
         unroll(body, iteration, number, scope, node)

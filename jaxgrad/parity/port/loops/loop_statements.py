@@ -45,7 +45,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     for iteration in around:
         iteration.enter(scope)
         modules = modules_of(iteration)
-        scope.turning |= modules
+        scope.loop_modules |= modules
         scope.names = names | set(iteration.resolved)
         with scope.block() as body:
             try:
@@ -56,7 +56,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
                 broken = True
             except Returned as result:
                 broken, returned = True, Returned(resolve(result.value, iteration.resolved))
-        scope.turning -= modules
+        scope.loop_modules -= modules
         if scope.plain:  # its sizes have no names, and read the variables of the loop
             for name, value in scope.values.items():
                 scope.values[name] = resolve(value, iteration.resolved)

@@ -43,7 +43,7 @@ def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Writ
     """Return the functions with maps over states in place of loops over tensors."""
     exact = without_gradient(modules.root)
     for written in functions:
-        if isinstance(written.node, ast.FunctionDef) and written.held:
+        if isinstance(written.node, ast.FunctionDef) and written.module_paths:
             write = functools.partial(_write, written, modules=modules)
             rewrite_leaf_loops(written.node, write, exact)
     return list(functions)
@@ -51,7 +51,7 @@ def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Writ
 
 def _write(written: Written, loop: LeafLoop, *, modules: Modules) -> list[ast.stmt] | None:
     """Return the statements in the place of a loop, or None if it stays as it is."""
-    filters = {_filter(module, loop, modules) for module in written.held}
+    filters = {_filter(module, loop, modules) for module in written.module_paths}
     chosen = next(iter(filters))
     if chosen is None or not loop.read or len(filters) > 1:
         return None

@@ -24,7 +24,8 @@ class Written:
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
     hole: Hole | None = None  # what is to be written by hand in its place
     base: str = ""  # the name that it has if no other function has it
-    held: set[str] = dataclasses.field(default_factory=set)  # the modules that it was written for
+    # The modules that it was written for.
+    module_paths: set[str] = dataclasses.field(default_factory=set)
 
     @classmethod
     def helper(cls, source: str, doc: str, writer: Any) -> Written:

@@ -37,11 +37,11 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
     Raises:
         PortError: The other arm cannot be written, or the arms change more than variables.
     """
-    remarks = [*scope.held, *scope.comments_above(node.lineno)]
+    remarks = [*scope.pending_comments, *scope.comments_above(node.lineno)]
     before, taken = dict(scope.values), bool(test.real)
     arms: dict[bool, branches.Arm] = {}
     for which in (not taken, taken):
-        scope.held, scope.shown = [], node.lineno
+        scope.pending_comments, scope.shown = [], node.lineno
         scope.values.clear()
         scope.values.update(before)
         try:

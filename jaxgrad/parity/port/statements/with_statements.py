@@ -34,6 +34,6 @@ def with_statement(node: ast.With, scope: Scope) -> None:
     elif isinstance(context.real, torch.autocast):
         regions.autocast(ast.copy_location(ast.With([item], body), node), context.real, scope)
     else:
-        scope.held = [*scope.held, *scope.comments_above(node.lineno)]
+        scope.pending_comments = [*scope.pending_comments, *scope.comments_above(node.lineno)]
         with context_managers.entered(context.real, scope, node) as value:
             block(folded(value))

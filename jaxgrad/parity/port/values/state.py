@@ -44,7 +44,7 @@ def note(statement: ast.Assign, scope: Scope, node: ast.AST) -> None:
         return
     on_statement(statement).update = UpdateBuffer()
     for owner in syntax.updated(statement):
-        if owner != PARAMS and owner not in scope.turning:
+        if owner != PARAMS and owner not in scope.loop_modules:
             raise _out_of_reach(isinstance(statement.targets[0], ast.Tuple), scope, node)
         scope.stateful |= owner == PARAMS
 
