@@ -46,7 +46,7 @@ def test_a_total_that_starts_at_a_number_stays_a_loop():
     assert np.allclose(ported.fn(params, longer), expected, atol=1e-5)
 
 
-def test_one_turn_of_a_total_does_not_stand_for_all():
+def test_one_iteration_of_a_total_does_not_stand_for_all():
     """A loop of one iteration that changes a constant asserts that it has one iteration."""
     assert "assert len(range(x.shape[1])) == 1" in source(Total(), SEQUENCE[:, :1])
 
