@@ -100,7 +100,7 @@ class ExpressionAnnotations(_OfNode):
     number: Number | None = None
 
     # The operator of torch that this computes. Set by `rules/table` and `syntax.call_functional`;
-    # passes ask `syntax.is_op` and `syntax.parameters_of`.
+    # `syntax.parsed` sets it in code from text. Passes ask `is_op` and `parameters_of` of `syntax`.
     computes: Op | None = None
 
     # The function that this names, if the function is neither the port's nor an operator of torch.

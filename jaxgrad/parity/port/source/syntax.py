@@ -194,16 +194,30 @@ def calls(code: ast.AST | None, *functions: Helper) -> TypeGuard[ast.Call]:
 
 
 def template(lines: Iterable[str]) -> list[ast.stmt]:
-    """Return the statements of a template, with the annotations of its calls of `F` and shapes."""
-    (function,) = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body
-    for node in ast.walk(function):
+    """Return the statements of a template."""
+    (function,) = parsed("\n".join(["def _():", *("    " + line for line in lines)]))
+    assert isinstance(function, ast.FunctionDef)
+    return function.body
+
+
+def parsed(source: str) -> list[ast.stmt]:
+    """Return statements of the port that are given as text, with annotations.
+
+    They say which calls are of `jaxgrad.functional` and of helpers, and what is a shape.
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
         module, _, label = called(node).partition(".")
         if module == "F":
             on_expression(node).computes = Op(label, functional=True)
-        if isinstance(node, ast.Attribute) and node.attr == ArrayProperty.SHAPE.value:
+        elif isinstance(node, ast.Call) and called(node) in _HELPERS:
+            on_expression(node.func).helper = _HELPERS[called(node)]
+        elif isinstance(node, ast.Attribute) and node.attr == ArrayProperty.SHAPE.value:
             on_expression(node).array_property = ArrayProperty.SHAPE
-    assert isinstance(function, ast.FunctionDef)
-    return function.body
+    return tree.body
+
+
+_HELPERS = {helper.value: helper for helper in Helper}
 
 
 def stopped(code: ast.expr) -> ast.Call:

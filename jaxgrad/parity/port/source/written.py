@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 from jaxgrad._core.source import short_name
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import Hole, Place
 
 
@@ -36,7 +37,7 @@ class Written:
             doc: Its docstring.
             writer: The function that adds it to the port.
         """
-        node = ast.parse(source).body[0]
+        (node,) = syntax.parsed(source)
         assert isinstance(node, ast.FunctionDef)
         return cls(node.name, writer, node, None, doc)
 
