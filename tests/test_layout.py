@@ -73,6 +73,26 @@ OBJECTS_OF_USERS = {
     "values/values.py": {"made"},
 }
 
+# Where the porter recognises code that it has not written by its text or by a name in it, such as
+# the source of the torch program: file -> the expressions that do so.
+CODE_OF_USERS = {
+    "expressions/positions.py": {"ast.Name('int')"},
+    "finish/result_names.py": {"syntax.called(code)"},
+    "interpretation/statements.py": {
+        "syntax.called(node.value)",
+        "syntax.called(node.value) == 'warnings.warn'",
+    },
+    "loops/loops.py": {"ast.Name('list')", "ast.Name('zip')"},
+    "merging/branch_tests.py": {"'None' not in syntax.text(node)"},
+    "proof/step_verifying.py": {
+        "ast.dump(ast.parse(step.source)) == ast.dump(ast.parse(step.proved))"
+    },
+    "source/source.py": {"inner.attr.startswith('__')", "inner.attr.endswith('__')"},
+}
+# Variables and parameters of a port, which are their names.
+VARIABLES = {"self", "_", "h", "PARAMS", "RESERVED", "TRAINING"}
+TEXTS = {"ast.dump", "ast.unparse", "syntax.called", "syntax.dotted_name", "syntax.text"}
+
 
 @functools.cache
 def files() -> dict[str, pathlib.Path]:
@@ -314,3 +334,127 @@ def test_a_fact_in_the_dict_of_a_node_is_found(line):
     assert _hidden_annotations({"values/values.py": line}) == [message]
     assert not _hidden_annotations({"values/values.py": "made.__dict__.update(fields)"})
     assert not _hidden_annotations({"source/annotations.py": line})
+
+
+def _is_text(node: ast.AST, variables: set[str]) -> bool:
+    """Return whether an expression is the text of code, or the name in a node."""
+    match node:
+        case ast.Call(function):
+            return ast.unparse(function) in TEXTS
+        case ast.Attribute(_, "id" | "attr"):
+            return True
+        case ast.Name(name):
+            return name in variables
+    return False
+
+
+def _is_fixed_name(node: ast.AST) -> bool:
+    """Return whether an expression is a string, several of them, or a constant of a module."""
+    match node:
+        case ast.Constant(str(text)):
+            return text not in VARIABLES
+        case ast.Tuple(parts) | ast.List(parts) | ast.Set(parts):
+            return any(map(_is_fixed_name, parts))
+        case ast.Name(name) | ast.Attribute(_, name):
+            return name.strip("_").isupper() and name not in VARIABLES
+    return False
+
+
+def _by_text(tree: ast.Module) -> Iterator[ast.expr | ast.MatchClass]:
+    """Yield each expression that recognises code by its text, or by a fixed name in it."""
+    variables = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _is_text(node.value, set())
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left, _, others):
+                sides = [left, *others]
+                dumps = [x for x in sides if isinstance(x, ast.Call) and _is_text(x, variables)]
+                texts = [x for x in sides if _is_text(x, variables)]
+                if dumps or (texts and any(map(_is_fixed_name, sides))):
+                    yield node
+            case ast.Call(ast.Attribute(text, "startswith" | "endswith" | "removeprefix")):
+                if _is_text(text, variables):
+                    yield node
+            case ast.Call(function, [_, name]) if ast.unparse(function) == "syntax.is_name":
+                if _is_fixed_name(name):
+                    yield node
+            case ast.Call(function):
+                if ast.unparse(function) in {"syntax.called", "syntax.dotted_name"}:
+                    yield node
+            case ast.MatchClass(cls, patterns, _, named):
+                values = [x.value for x in [*patterns, *named] if isinstance(x, ast.MatchValue)]
+                is_node = ast.unparse(cls) in {"ast.Name", "ast.Attribute"}
+                if is_node and any(map(_is_fixed_name, values)):
+                    yield node
+
+
+def _recognised_by_text(sources: dict[str, str]) -> list[str]:
+    """Return each place of the porter that recognises code of a port by its text or a name."""
+    return [
+        f"jaxgrad/parity/port/{name}:{node.lineno} {ast.unparse(node)}"
+        for name, source in sources.items()
+        if name != "source/syntax.py"  # defines the comparisons
+        for node in _by_text(ast.parse(source))
+        if ast.unparse(node) not in CODE_OF_USERS.get(name, ())
+    ]
+
+
+def test_no_pass_recognises_the_port_by_its_text():
+    """Passes ask a node which operator or helper it is; they do not compare its name or text."""
+    folder = ROOT / "jaxgrad" / "parity" / "port"
+    sources = {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*.py")}
+
+    wrong = _recognised_by_text(sources)
+
+    assert not wrong, (
+        "annotate the node where it is made, and ask `syntax.is_op`, `syntax.calls` or "
+        "`on_expression`; if this is the source of a torch program, add it to CODE_OF_USERS in "
+        "this file:\n" + "\n".join(wrong)
+    )
+    for name, allowed in CODE_OF_USERS.items():
+        unused = allowed - {ast.unparse(node) for node in _by_text(ast.parse(sources[name]))}
+        assert not unused, f"remove {unused} of {name} from CODE_OF_USERS in this file"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'is_sum = syntax.called(code) == "jnp.sum"',
+        "is_loss = syntax.called(code) in LOSSES",
+        'is_dtype = syntax.dotted_name(code) == "jnp.int32"',
+        'is_sum = ast.unparse(code) == "jnp.sum(x)"',
+        'text = syntax.text(code)\nis_sum = text == "x.sum()"',
+        'is_sum = syntax.text(code).startswith("jnp.sum")',
+        'is_sum = code.func.attr == "sum"',
+        'is_view = code.attr in ("T", "mT")',
+        "is_view = code.attr in _VIEWS",
+        'is_list = code.func.id == "list"',
+        'is_list = syntax.is_name(code.func, "list")',
+        'match code:\n    case ast.Call(ast.Name("list")):\n        pass',
+        'match code:\n    case ast.Attribute(_, "shape"):\n        pass',
+    ],
+)
+def test_a_comparison_with_the_text_of_the_port_is_found(line):
+    """The test above fails for each way to recognise a node by its name or its text."""
+    assert _recognised_by_text({"finish/keys.py": line})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'is_sum = syntax.is_op(code, ("sum",))',
+        "is_short = len(syntax.text(code)) < 20",
+        'is_own = syntax.is_name(code, "self")',
+        "is_params = code.id == PARAMS",
+        "is_other = code.id == name",
+        'scope.assume(node, f"{syntax.text(code)} == 2")',
+    ],
+)
+def test_variables_and_printed_text_may_be_compared(line):
+    """A variable is its name, and the text of code may be measured and printed."""
+    assert not _recognised_by_text({"finish/keys.py": line})

@@ -18,8 +18,8 @@ from jaxgrad.parity.port.rules import functional
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.statements import assignments, branches, regions
 from jaxgrad.parity.port.values import binding, draws, state
-from jaxgrad.parity.port.values.kinds_of_values import Folded
 from jaxgrad.parity.port.values.params import Layout
+from jaxgrad.parity.port.values.value_types import Folded
 from parity_tests.audits.emitter_plants import (
     Plant,
     adding,
@@ -249,7 +249,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "turns_reversed",
         "unlike",
-        replaced(loop_statements, "turns", after(lambda found: found[::-1])),
+        replaced(loop_statements, "iterations", after(lambda found: found[::-1])),
     ),
     Fault(
         "unlike_turns_merged",

@@ -15,8 +15,8 @@ from jaxgrad.parity.port.functions import autograd_functions, functions
 from jaxgrad.parity.port.rules import functional, table
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor
 from jaxgrad.parity.port.values.params import Layout
+from jaxgrad.parity.port.values.value_types import Folded, Tensor
 
 
 Plant = Callable[[], contextlib.AbstractContextManager[Any]]

@@ -10,7 +10,7 @@ only folders above it:
 - `functions`, `expressions`, `rules`, `calls`, `modules`, `statements`: interpret each kind of
   syntax; `rules` are the operators of torch, one line each.
 - `modes`, `merging`: write train and eval mode once, and copies of a function once.
-- `loops`: interpret loops, whose turns are compared as copies of a function are.
+- `loops`: interpret loops, whose iterations are compared as copies of a function are.
 - `interpretation`: which file interprets a statement, an expression or a call.
 - `training`: the training step, with torch's optimizer and its schedule.
 - `finish`: names, shapes, keys and line breaks of the written functions.

@@ -1,10 +1,10 @@
 """The intermediate representation of a port: frozen data that know nothing of `ast`.
 
 A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
-the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Number`,
-the `Key`, the `Stop` and the `Part` that an expression is, and `param_paths.of(code)` returns its
-`Param`. A statement carries its `UpdateBuffer`, and a loop whose number of iterations is a size
-its `Loop`.
+the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Op` that an
+expression computes, the `Helper` that it calls, and the `Number`, the `Key`, the `Stop` and the
+`Part` that it is, and `param_paths.of(code)` returns its `Param`. A statement carries its
+`UpdateBuffer`, and a loop whose number of iterations is a size its `Loop`.
 """
 
 from __future__ import annotations
@@ -79,6 +79,54 @@ class Number:
     def without_author(self) -> Number:
         """Return the number as it is written where the author's name cannot be used."""
         return dataclasses.replace(self, name_of=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Op:
+    """An operator of torch that an expression of the port computes.
+
+    Attributes:
+        name: torch's name in the words of `rules/names.py`: "relu" for the function, the method
+            and the change in place, "linalg.norm" for `torch.linalg.norm`.
+        functional: Whether the expression is a call of the function of `jaxgrad.functional` with
+            this name. Its arguments are then parameters of that function.
+    """
+
+    name: str
+    functional: bool = False
+
+
+class Helper(enum.Enum):
+    """A function that the port calls and that is not an operator of torch, by its written name."""
+
+    ARRAY = "jnp.array"
+    CHECKPOINT = "jax.checkpoint"
+    COND = "lax.cond"
+    ENUMERATE = "enumerate"
+    GRAD = "jax.grad"
+    LIST = "list"
+    PARTIAL = "partial"
+    NNX_CACHE = "nnx.Cache"
+    NNX_DICT = "nnx.Dict"
+    NNX_IDENTITY = "nnx.identity"
+    NNX_LIST = "nnx.List"
+    NNX_SEQUENTIAL = "nnx.Sequential"
+
+
+class ArrayProperty(enum.Enum):
+    """A property of an array that JAX knows when it traces."""
+
+    SHAPE = "shape"
+    NDIM = "ndim"
+    SIZE = "size"
+    DTYPE = "dtype"
+
+
+class Initial(enum.Enum):
+    """Where the first values of a variable of a flax class come from."""
+
+    EMPTY = "empty"  # the constructor sets none: `jnp.empty`
+    TORCH = "torch"  # the constructor has the numbers of torch's tensor
 
 
 @dataclasses.dataclass(frozen=True)

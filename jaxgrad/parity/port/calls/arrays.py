@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import Folded, Items, Size, Value
 from jaxgrad.parity.port.values.values import code_of, is_computed, real_of
 
 
@@ -56,6 +58,7 @@ def call(
 def _result(real: Any, code: ast.expr, scope: Scope) -> Value:
     """Return the value of a call; one that returns nothing changes an array in place."""
     if real is not None:
+        on_expression(code).numpy = True
         return Size(real, code)
     scope.emit(ast.Expr(code))
     return Folded(None)
@@ -92,7 +95,7 @@ def _from_numpy(site: CallSite) -> Value:
 def in_numpy(code: ast.expr) -> ast.expr:
     """Return an expression with numpy arrays as constants, because JAX would trace its own."""
     for node in ast.walk(code):
-        if isinstance(node, ast.Call) and syntax.called(node) == "jnp.array":
+        if syntax.calls(node, Helper.ARRAY):
             node.func = syntax.dotted("np.array")
     return code
 

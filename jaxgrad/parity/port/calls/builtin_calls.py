@@ -14,7 +14,9 @@ from torch.jit._trace import is_tracing
 from jaxgrad.parity.port.calls import iteration_calls, legacy_tensors
 from jaxgrad.parity.port.expressions import attributes, conditions, indexing, positions
 from jaxgrad.parity.port.source import source, syntax
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned
+from jaxgrad.parity.port.values.scope import CallSite, Special
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Folded,
@@ -30,8 +32,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     size,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned
-from jaxgrad.parity.port.values.scope import CallSite, Special
 from jaxgrad.parity.port.values.values import code_of, computed, lift, real_of
 
 
@@ -46,10 +46,10 @@ def special(function: Any) -> Special | None:
 def _len(site: CallSite) -> Value:
     (value,) = site.args
     if isinstance(value, Tensor):
-        return Size(len(value.real), syntax.item(syntax.attribute(code_of(value), "shape"), 0))
-    if isinstance(value, Items) and isinstance(value.code, ast.Attribute) and value.items:
-        if value.code.attr == "shape" and not source.is_torch(site.scope.source.function):
-            return Size(len(value.items), syntax.attribute(value.code.value, "ndim"), of_ranks=True)
+        return Size(len(value.real), syntax.item(syntax.shape(code_of(value)), 0))
+    if isinstance(value, Items) and syntax.is_shape(value.code) and value.items:
+        if not source.is_torch(site.scope.source.function):
+            return Size(len(value.items), syntax.ndim(value.code.value), of_ranks=True)
     if isinstance(value, Items) and value.counted:
         return Size(len(value.items), syntax.call("len", code_of(value)))
     if isinstance(value, Items | Fields):
@@ -136,7 +136,8 @@ def _extreme(kind: Any) -> Special:
 
 def _abs(site: CallSite) -> Value:
     if isinstance(site.args[0], Tensor):
-        return Tensor(abs(site.args[0].real), syntax.call("F.abs", code_of(site.args[0])))
+        code = syntax.call_functional("abs", code_of(site.args[0]))
+        return Tensor(abs(site.args[0].real), code)
     return _number(abs)(site)
 
 

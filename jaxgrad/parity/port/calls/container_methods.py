@@ -7,11 +7,14 @@ import math
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.functions import borrowed
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import kept, stop_all
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -20,8 +23,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -103,8 +104,7 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
             owner.items += indexing.elements(added, scope, node)
             owner.counted = owner.counted or is_counted(added, scope)
         if owner.code is not None:
-            method = syntax.attribute(code_of(owner), name)
-            scope.emit(ast.Expr(syntax.call(method, code_of(added))))
+            scope.emit(syntax.append_to(code_of(owner), code_of(added), method=name))
         return Folded(None)
     if name in ("insert", "reverse") and owner.real is list:
         added = [stop_all(x) if scope.no_grad else x for x in args[1:]]
@@ -123,7 +123,7 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
             owner.items.append(args[0])
         return Folded(None)
     if name == "copy":
-        code = None if owner.code is None else syntax.call("list", code_of(owner))
+        code = None if owner.code is None else syntax.call_helper(Helper.LIST, code_of(owner))
         return Items(owner.real, code, list(owner.items), owner.counted)
     if name in ("index", "count"):
         values = [pinned(x, scope, node) for x in indexing.iterate(owner, scope, node)]

@@ -8,9 +8,9 @@ from typing import Any
 
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import kept
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Object, Tensor, Value
 from jaxgrad.parity.port.values.lengths import require_count
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Object, Tensor, Value
 
 
 def renew(changed: Tensor, scope: Scope) -> Value:

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Value
 from jaxgrad.parity.port.values.scope import CallSite, Special
+from jaxgrad.parity.port.values.value_types import Folded, Items, Value
 
 
 def _loop(method: str) -> Special:

@@ -10,8 +10,8 @@ import torch
 
 from jaxgrad.parity.port.calls import hooks
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Differentiated, Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import Differentiated, Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 

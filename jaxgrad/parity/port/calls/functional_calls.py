@@ -13,9 +13,9 @@ from torch.nn.utils import stateless
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source import param_paths, syntax
-from jaxgrad.parity.port.values import places
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Module, Tensor, Value
+from jaxgrad.parity.port.values.parts import is_numbered
 from jaxgrad.parity.port.values.scope import CallSite
+from jaxgrad.parity.port.values.value_types import Fields, Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -95,7 +95,7 @@ def _stops(tensor: Tensor, path: str, base: ast.expr) -> bool:
 
 def _tree(module: nn.Module, base: ast.expr, codes: Mapping[str, ast.expr]) -> ast.expr:
     inner = {name: _below(name, codes) for name in module._modules}
-    numbered = places.is_numbered(module)
+    numbered = is_numbered(module)
 
     def part(name: str, child: Any) -> ast.expr:
         place = syntax.item(base, int(name) if numbered else name)

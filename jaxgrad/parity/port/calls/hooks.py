@@ -10,11 +10,12 @@ from typing import Any, TypeGuard
 import torch
 import torch.utils.checkpoint
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.values.binding import bind
-from jaxgrad.parity.port.values.kinds_of_values import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 
@@ -36,7 +37,7 @@ def checkpoint(site: CallSite) -> Value:
             scope.body.append(statement)
         for written in scope.run.written:
             written.pinned |= written.name == code.func.id
-        again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
+        again = ast.Call(syntax.call_helper(Helper.CHECKPOINT, code.func), code.args, code.keywords)
         return renamed(result, again)
     if (scope.stateful and not was_stateful) or any(map(_sets_part, body)):
         raise site.refuse(
@@ -69,7 +70,7 @@ def _recomputed(result: Value, inputs: list[Value], body: list[ast.stmt], scope:
         function: ast.expr = syntax.name(inner.name)
     else:
         function = ast.Lambda(syntax.function("_", names, []).args, code)
-    again = syntax.call("jax.checkpoint", function)
+    again = syntax.call_helper(Helper.CHECKPOINT, function)
     return renamed(result, ast.Call(again, [syntax.name(n) for n in names], []))
 
 
@@ -118,10 +119,9 @@ def with_named_constants(code: ast.expr, function: Value, scope: Scope) -> ast.e
 
 def _is_array_of(node: ast.AST, value: Any) -> TypeGuard[ast.Call]:
     """Return whether a node is `jnp.array(...)` with the elements of a tensor."""
-    if not isinstance(value, torch.Tensor) or syntax.called(node) != "jnp.array":
+    if not isinstance(value, torch.Tensor) or not syntax.calls(node, Helper.ARRAY):
         return False
-    array = syntax.literal(value.tolist())
-    return isinstance(node, ast.Call) and syntax.same(node.args[:1], [array])
+    return syntax.same(node.args[:1], [syntax.literal(value.tolist())])
 
 
 def traced(

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -72,7 +73,7 @@ def _is_ones(cotangent: Value, output: Value) -> bool:
         return False
     if cotangent.real is None:
         return True
-    are_ones = syntax.called(cotangent.code) in ("jnp.ones_like", "jnp.ones")
+    are_ones = syntax.is_op(cotangent.code, ("ones", "ones_like", "new_ones"))
     return are_ones and cotangent.real.shape == output.real.shape
 
 
@@ -83,7 +84,7 @@ def _gradient(
     args = [syntax.name(n) for n in names]
     if summed or (cotangent.real is None and output.real.ndim == 0):
         places = syntax.literal(tuple(range(len(names))))
-        return ast.Call(syntax.call("jax.grad", syntax.name(label), places), list(args), [])
+        return ast.Call(syntax.call_helper(Helper.GRAD, syntax.name(label), places), list(args), [])
     pulled = syntax.item(syntax.call("jax.vjp", syntax.name(label), *args), 1)
     seed = syntax.call("jnp.ones_like", code_of(output)) if cotangent.real is None else None
     return ast.Call(pulled, [seed or code_of(cotangent)], [])

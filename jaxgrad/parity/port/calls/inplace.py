@@ -21,8 +21,8 @@ from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.source.views import replaced
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import stopped
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Span, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Span, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

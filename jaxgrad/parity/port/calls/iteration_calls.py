@@ -13,9 +13,12 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.expressions import indexing, operators
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted, pinned
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -25,8 +28,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted, pinned
-from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -60,7 +61,7 @@ def _container(kind: type) -> Special:
         items = indexing.elements(value, site.scope, site.node)
         is_alias = isinstance(value, Items) and value.real is list and kind is tuple
         code = value.code
-        is_new = isinstance(code, ast.ListComp) or syntax.called(code) == "list"
+        is_new = isinstance(code, ast.ListComp) or syntax.calls(code, Helper.LIST)
         if isinstance(value, Items) and is_new and kind is list:
             return value  # a list that nothing else has
         if is_counted(value, site.scope) or (is_alias and isinstance(value.code, ast.Name)):
@@ -135,7 +136,7 @@ def columns(rows: Value, keywords: list[ast.keyword], scope: Scope) -> Value | N
         return None
     zipped = syntax.call("zip", ast.Starred(code_of(rows), ast.Load()))
     zipped.keywords = copy.deepcopy(keywords)  # `strict=True`
-    code = syntax.call("list", zipped)
+    code = syntax.call_helper(Helper.LIST, zipped)
     on_expression(code).unpacked = zipped
     return Items(list, code, items)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, TensorMethod, Value
 from jaxgrad.parity.port.values.scope import CallSite, Special
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor, TensorMethod, Value
 from jaxgrad.parity.port.values.values import real_of
 
 

@@ -8,8 +8,8 @@ import torch
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.binding import bind, stopped
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 
 
 def shares(one: torch.Tensor, other: torch.Tensor) -> bool:

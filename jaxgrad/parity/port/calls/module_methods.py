@@ -11,7 +11,8 @@ from torch import nn
 
 from jaxgrad.parity.port.expressions import attributes, submodules
 from jaxgrad.parity.port.source.annotations import on_statement
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -19,7 +20,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     TensorMethod,
     Value,
 )
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import real_of
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from torch.nn.utils import rnn
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.value_types import Folded, Items, Packed, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -76,14 +77,12 @@ def length_code(packed: Packed, scope: Scope, node: ast.AST) -> ast.expr:
             "a packed sequence that another function has made; pack it where it is used", node
         )
     code = code_of(packed.lengths)
-    return code if isinstance(packed.lengths, Tensor) else syntax.call("jnp.array", code)
+    return code if isinstance(packed.lengths, Tensor) else syntax.call_helper(Helper.ARRAY, code)
 
 
 def _exists(padded: ast.expr, lengths: ast.expr, batch_first: bool) -> ast.expr:
     """Return which steps are before the end of their sequence, for each feature."""
-    steps = syntax.call(
-        "jnp.arange", syntax.item(syntax.attribute(padded, "shape"), 1 if batch_first else 0)
-    )
+    steps = syntax.call("jnp.arange", syntax.item(syntax.shape(padded), 1 if batch_first else 0))
     batch_last = "steps[:, None, None] < lengths[:, None]"
     text = "steps[:, None] < lengths[:, None, None]" if batch_first else batch_last
     code = ast.parse(text, mode="eval").body

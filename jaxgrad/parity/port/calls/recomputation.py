@@ -9,7 +9,8 @@ import torch
 
 from jaxgrad.parity.port.calls import hooks
 from jaxgrad.parity.port.functions import autograd_functions
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Folded,
     Method,
@@ -17,7 +18,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Tensor,
     Value,
 )
-from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import real_of
 
 

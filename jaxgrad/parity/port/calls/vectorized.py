@@ -10,8 +10,8 @@ import torch
 
 from jaxgrad.parity.port.calls import hooks
 from jaxgrad.parity.port.source import source, syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Mapped, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import Folded, Mapped, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 

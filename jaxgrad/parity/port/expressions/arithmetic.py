@@ -15,7 +15,8 @@ from jaxgrad.parity.port.functions.closures import once
 from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Folded,
     Items,
     Size,
@@ -24,7 +25,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     size,
 )
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, computed, folded, real_of
 
 
@@ -111,7 +111,8 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
             and value.real.numel() == 1
             and not conditions.is_fixed_test(value)
         ):
-            return Tensor(~value.real.bool(), syntax.call("jnp.logical_not", code_of(value)))
+            code = syntax.computing("logical_not", syntax.call("jnp.logical_not", code_of(value)))
+            return Tensor(~value.real.bool(), code)
         return Folded(not conditions.truth(value, node.operand, scope))
     if isinstance(value, Tensor):
         return operators.unary(node.op, value)

@@ -18,7 +18,10 @@ from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.constants import constant_tensor, holds_parts
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.parts import reached
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -31,9 +34,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     TensorMethod,
     Value,
 )
-from jaxgrad.parity.port.values.lengths import is_counted
-from jaxgrad.parity.port.values.places import reached
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, folded, lift, real_of
 
 
@@ -236,13 +236,13 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
 def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
     tensor: torch.Tensor = value.real
     if name == "shape":
-        return lift(tensor.shape, syntax.attribute(code_of(value), "shape"))
+        return lift(tensor.shape, syntax.shape(code_of(value)))
     if name == "ndim":
         if is_torch(scope.source.function) or not is_counted(value, scope):
             return Folded(tensor.ndim)
-        return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"), of_ranks=True)
+        return Size(tensor.ndim, syntax.ndim(code_of(value)), of_ranks=True)
     if name == "dtype":
-        return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
+        return Folded(tensor.dtype, syntax.dtype_of(code_of(value)))
     if name == "data" and not tensor.requires_grad:
         return value  # such as a buffer, which may be changed in place through its data
     if name == "data":

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value, size
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor, Value, size
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -9,10 +9,15 @@ from typing import Any
 
 from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.expressions import operators
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.fixed import is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
+from jaxgrad.parity.port.values.unchanged import unchanged
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -22,10 +27,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
     size,
 )
-from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
-from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
-from jaxgrad.parity.port.values.unchanged import unchanged
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -195,7 +196,7 @@ def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
         truth(test, node.test, scope)  # raises
     arms = [ast.Lambda(syntax.function("_", [], []).args, code_of(s)) for s in sides]
     real = sides[0 if bool(test.real) else 1].real
-    return Tensor(real, syntax.call("lax.cond", code_of(test), *arms))
+    return Tensor(real, syntax.call_helper(Helper.COND, code_of(test), *arms))
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {

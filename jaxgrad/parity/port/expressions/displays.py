@@ -8,9 +8,9 @@ from typing import Any
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Value
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Folded, Items, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -14,7 +14,10 @@ from jaxgrad.parity.port.expressions.submodules import child
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_length
+from jaxgrad.parity.port.values.parts import is_numbered, reached
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Chain,
     Fields,
     Folded,
@@ -28,9 +31,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_length
-from jaxgrad.parity.port.values.places import is_numbered, reached
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

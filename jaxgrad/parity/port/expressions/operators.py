@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.source import numbers, syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, named_formula, real_of
 
 
@@ -55,7 +55,7 @@ def _from_features(tensor: Tensor, number: Value, scope: Scope) -> Value:
     }
     for name in syntax.names_in(tensor.code):
         if name in known and known[name].shape[-1] == features:
-            size = syntax.item(syntax.attribute(syntax.name(name), "shape"), -1)
+            size = syntax.item(syntax.shape(syntax.name(name)), -1)
             return Size(number.real, ast.BinOp(size, ast.Pow(), formula.right))
     return number
 
@@ -75,9 +75,9 @@ def binary_code(op: ast.operator, left: Value, right: Value) -> ast.expr:
     if isinstance(op, ast.Pow) and (
         isinstance(right, Tensor) or isinstance(left.real, float | int)
     ):
-        return syntax.call("F.pow", code_of(left), code_of(right))
+        return syntax.call_functional("pow", code_of(left), code_of(right))
     if isinstance(op, ast.Mod):
-        return syntax.call("F.remainder", code_of(left), code_of(right))
+        return syntax.call_functional("remainder", code_of(left), code_of(right))
     return ast.BinOp(code_of(left), op, code_of(right))
 
 

@@ -11,8 +11,8 @@ import ast
 import torch
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Span, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Size, Span, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

@@ -6,9 +6,9 @@ from torch import nn
 
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
-from jaxgrad.parity.port.values.kinds_of_values import Module, Value
-from jaxgrad.parity.port.values.places import is_numbered, reached
+from jaxgrad.parity.port.values.parts import is_numbered, reached
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Module, Value
 from jaxgrad.parity.port.values.values import code_of
 
 

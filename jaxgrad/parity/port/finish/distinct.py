@@ -47,7 +47,7 @@ def with_distinct_names(functions: Sequence[Written], module: nn.Module) -> list
 
 def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -> list[str]:
     """Return the names of functions that would have the same one."""
-    names = {id(w): base for w in group}
+    names = dict.fromkeys(group, base)
     copies: dict[tuple[object, str], list[Written]] = defaultdict(list)
     for written in group:
         kind = "" if written is entry else _kind(written, module)
@@ -55,7 +55,7 @@ def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -
     if len(copies) > 1:
         for (_, kind), same in copies.items():
             for written in same:
-                names[id(written)] = f"{kind}_{base}" if kind else base
+                names[written] = f"{kind}_{base}" if kind else base
     for same in copies.values():
         if len(same) > 1:
             labels = _labels(same, entry)
@@ -66,8 +66,8 @@ def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -
             ]
             for written, label, part in zip(same, labels, parts, strict=True):
                 only = part if part and parts.count(part) == 1 else label
-                names[id(written)] = _joined(only, names[id(written)])
-    return [names[id(w)] for w in group]
+                names[written] = _joined(only, names[written])
+    return [names[w] for w in group]
 
 
 def _kind(written: Written, module: nn.Module) -> str:
@@ -78,23 +78,23 @@ def _kind(written: Written, module: nn.Module) -> str:
         return snake(written.owner.__name__)
     if snake(written.owner.__name__) == written.base:
         return ""
-    found = next((x for path in sorted(written.held) if (x := holder(path, module))), None)
+    found = next((x for path in sorted(written.module_paths) if (x := holder(path, module))), None)
     return "" if found is None else snake(type(found[0]).__name__)
 
 
 def _labels(same: list[Written], entry: Written) -> list[str]:
     """Return for each copy the part of its modules' paths that no other copy has."""
-    paths = [[p.split(".")[::-1] for p in w.held] for w in same]
+    paths = [[p.split(".")[::-1] for p in w.module_paths] for w in same]
     labels = [_label(n, paths) for n in range(len(same))]
     if not all(label.isidentifier() for label in labels):
-        most = max(range(len(same)), key=lambda n: (same[n] is entry, len(same[n].held)))
+        most = max(range(len(same)), key=lambda n: (same[n] is entry, len(same[n].module_paths)))
         labels[most] = ""  # the others are exceptions
     return labels
 
 
 def _structure(written: Written, base: Written, module: nn.Module) -> str:
     """Return what a copy has more or less than another one: `without_shortcut` or `short`."""
-    sides = [[module.get_submodule(path) for path in w.held] for w in (written, base)]
+    sides = [[module.get_submodule(path) for path in w.module_paths] for w in (written, base)]
     own, other = ([{n for n, x in m.named_children() if any(x.state_dict())} for m in side]
                   for side in sides)  # fmt: skip
     more = set.intersection(*own) - set.union(*other)

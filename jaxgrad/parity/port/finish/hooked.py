@@ -77,7 +77,7 @@ def _whole_part(code: ast.expr) -> Param:
 
 def _whole(node: ast.AST) -> list[ast.keyword]:
     """Return `**p["linear"]` of a call of `F` that takes each tensor of a module by its name."""
-    keywords = node.keywords if isinstance(node, ast.Call) and syntax.operator(node) else []
+    keywords = node.keywords if isinstance(node, ast.Call) and syntax.functional_of(node) else []
     return [k for k in keywords if on_expression(k).tensors is not None]
 
 

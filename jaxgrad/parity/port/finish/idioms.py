@@ -7,10 +7,12 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import has_remarks
 from jaxgrad.parity.port.source.line_breaks import WIDTH
+from jaxgrad.parity.port.source.views import RESHAPED
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -46,11 +48,13 @@ def _with_known_parts(body: list[ast.stmt]) -> None:
 
 def _size_of_parts(code: ast.expr) -> ast.expr | None:
     """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`."""
-    if syntax.called(code) == "jnp.split":
-        match code:
-            case ast.Call(args=[_, ast.Call(ast.Name("list"), [ast.Call(args=[first, _, step])])]):
-                is_simple = isinstance(first, ast.Name | ast.Constant)
-                return first if is_simple and syntax.same(first, step) else None
+    if not syntax.is_op(code, ("split", "chunk")):
+        return None
+    match code:
+        case ast.Call(args=[_, ast.Call(args=[ast.Call(args=[first, _, step])]) as ends]):
+            is_simple = isinstance(first, ast.Name | ast.Constant)
+            is_even = syntax.calls(ends, Helper.LIST) and syntax.same(first, step)
+            return first if is_simple and is_even else None
     return None
 
 
@@ -80,12 +84,12 @@ def _is_of_one(code: ast.expr) -> bool:
     """Return whether an expression is `jax.grad(f, (0,))(x)`."""
     match code:
         case ast.Call(ast.Call(args=[_, ast.Tuple([ast.Constant(0)])], keywords=[]) as inner):
-            return syntax.called(inner) == "jax.grad"
+            return syntax.calls(inner, Helper.GRAD)
     return False
 
 
 def _of_array(code: Any) -> ast.Call:
-    return ast.Call(syntax.call("jax.grad", code.func.args[0]), code.args, code.keywords)
+    return ast.Call(syntax.call_helper(Helper.GRAD, code.func.args[0]), code.args, code.keywords)
 
 
 def _has_own_dtype(code: ast.Call) -> bool:
@@ -115,9 +119,8 @@ class _Plain(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
-        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         only = node.args[0] if len(node.args) == 1 else None
-        if method == "reshape" and isinstance(only, ast.Starred):
+        if syntax.is_op(node, RESHAPED) and isinstance(only, ast.Starred):
             node.args = [only.value]
         match node:
             case ast.Call(ast.Attribute(ast.Call() as filled, "astype"), [dtype], []):
@@ -133,12 +136,12 @@ def with_features_read(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with norms that read the number of features from an array."""
     for written in functions:
         for node in ast.walk(written.node):
-            if isinstance(node, ast.Call) and syntax.called(node) in _NORMS:
+            if isinstance(node, ast.Call) and syntax.is_op(node, _NORMS):
                 _read_features(node)
     return list(functions)
 
 
-_NORMS = ("F.layer_norm", "F.rms_norm")
+_NORMS = ("layer_norm", "rms_norm")
 
 
 def _read_features(norm: ast.Call) -> None:
@@ -148,7 +151,7 @@ def _read_features(norm: ast.Call) -> None:
     sizes = given.elts if isinstance(given, ast.Tuple) else []
     if isinstance(x, ast.Name) and len(sizes) == 1 and isinstance(sizes[0], ast.Constant):
         last = ast.Slice(ast.UnaryOp(ast.USub(), syntax.constant(1)))
-        shape = syntax.attribute(syntax.name(x.id), "shape")
+        shape = syntax.shape(syntax.name(x.id))
         norm.args[1] = ast.Subscript(shape, last, ast.Load())
 
 

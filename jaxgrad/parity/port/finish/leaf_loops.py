@@ -183,8 +183,8 @@ def rewrite_leaf_loops(
         kinds = _by_kind(block, start, after, function, exact) if new is None else []
         if not kinds:
             return loop, new
-        before, turns = [*block], [statement for kind in kinds for statement in kind]
-        block[start : start + len(turns)] = turns
+        before, iterations = [*block], [statement for kind in kinds for statement in kind]
+        block[start : start + len(iterations)] = iterations
         _number_kinds(kinds, function)
         loop = _loop_at(block, start, after, function, written, exact)
         new = None if loop is None else write(loop)
@@ -258,52 +258,54 @@ def _by_kind(
     number = on_statement(block[start]).unrolled
     if not number or (start and on_statement(block[start - 1]).unrolled == number):
         return []
-    turns: list[list[ast.stmt]] = [[]]
+    iterations: list[list[ast.stmt]] = [[]]
     for statement in block[start:]:
         if on_statement(statement).unrolled != number:
             break
-        turns[-1].append(statement)
+        iterations[-1].append(statement)
         if isinstance(statement, ast.Assign) and state.is_leaf(statement.targets[0]):
-            turns.append([])
-    *turns, rest = turns
-    if rest or not turns or not all(map(_is_iteration, turns)):
+            iterations.append([])
+    *iterations, rest = iterations
+    if rest or not iterations or not all(map(_is_iteration, iterations)):
         return []
     lookup = _Lookup(_lookups(function, block[:start]))
-    resolved = [[lookup.visit(copy.deepcopy(s)) for s in turn] for turn in turns]
+    resolved = [[lookup.visit(copy.deepcopy(s)) for s in iteration] for iteration in iterations]
     if not _are_independent(resolved):
         return []
-    end = start + sum(map(len, turns))
-    names = {n for turn in turns for s in turn for n in syntax.assigned(s)} - {PARAMS}
+    end = start + sum(map(len, iterations))
+    names = {n for iteration in iterations for s in iteration for n in syntax.assigned(s)} - {
+        PARAMS
+    }
     if any(_count(name, [*block[end:], *after]) for name in names):
         return []
     kinds: list[list[list[ast.stmt]]] = []
-    for turn in resolved:
-        kind = next((k for k in kinds if _are_alike(k[0], turn, exact)), None)
+    for iteration in resolved:
+        kind = next((k for k in kinds if _are_alike(k[0], iteration, exact)), None)
         if kind is None:
             kinds.append(kind := [])
-        kind.append(turn)
+        kind.append(iteration)
     if len(kinds) == 1 or len(kinds) > MOST_KINDS:
         return []
     kinds.sort(key=len, reverse=True)
-    return [[statement for turn in kind for statement in turn] for kind in kinds]
+    return [[statement for iteration in kind for statement in iteration] for kind in kinds]
 
 
-def _are_independent(turns: Sequence[Sequence[Any]]) -> bool:
+def _are_independent(iterations: Sequence[Sequence[Any]]) -> bool:
     """Return whether no iteration reads a tensor that another one changes."""
-    changed = [param_paths.of(turn[-1].targets[0]) for turn in turns]
+    changed = [param_paths.of(iteration[-1].targets[0]) for iteration in iterations]
     if len(set(changed)) < len(changed):
         return False
-    for turn, own in zip(turns, changed, strict=True):
-        parts = [part for statement in turn for part in param_paths.parts(statement)]
+    for iteration, own in zip(iterations, changed, strict=True):
+        parts = [part for statement in iteration for part in param_paths.parts(statement)]
         others = [x for x in changed if x != own]
         if any(part.is_in(x) or x.is_in(part) for part in parts for x in others):
             return False
     return True
 
 
-def _are_alike(first: Sequence[ast.stmt], turn: Sequence[ast.stmt], exact: Set[str]) -> bool:
-    columns = list(_columns(copy.deepcopy([*first, *turn]), len(first), exact))
-    return len(first) == len(turn) and len(columns[0]) == 2
+def _are_alike(first: Sequence[ast.stmt], iteration: Sequence[ast.stmt], exact: Set[str]) -> bool:
+    columns = list(_columns(copy.deepcopy([*first, *iteration]), len(first), exact))
+    return len(first) == len(iteration) and len(columns[0]) == 2
 
 
 def _number_kinds(kinds: Sequence[Sequence[ast.stmt]], function: ast.FunctionDef) -> None:
@@ -385,14 +387,14 @@ def _unread(
     lookups: Collection[str],
 ) -> list[ast.stmt]:  # fmt: skip
     """Return the statements that name dicts of tensors which only a loop reads."""
-    inside = {id(n) for statement in loop for n in ast.walk(statement)}
+    inside = {n for statement in loop for n in ast.walk(statement)}
     reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and not _is_store(n)]
     unread: list[ast.stmt] = []
     for statement in reversed(before):
         named = isinstance(statement, ast.Assign) and syntax.assigned(statement) & set(lookups)
-        if named and not named & {n.id for n in reads if id(n) not in inside}:
+        if named and not named & {n.id for n in reads if n not in inside}:
             unread.append(statement)
-            inside |= {id(n) for n in ast.walk(statement)}
+            inside |= {*ast.walk(statement)}
     return unread
 
 
@@ -414,14 +416,14 @@ def _columns(body: Sequence[ast.stmt], size: int, exact: Set[str]) -> Iterator[l
     """Yield what stands in each place of a tensor, in as many iterations as are alike."""
     first, rows, stopped = list(body[:size]), [], False
     for start in range(0, len(body) - size + 1, size):
-        turn = list(body[start : start + size])
-        if not _is_iteration(turn) or not all(on_statement(s).unrolled for s in turn):
+        iteration = list(body[start : start + size])
+        if not _is_iteration(iteration) or not all(on_statement(s).unrolled for s in iteration):
             break
         if start == 0:
-            stopped = _is_stopped(turn)
-        if stopped and (_is_stopped(turn) or _changes(turn[-1]) in exact):
-            _stop_at_the_end(turn)
-        unified = unify(first, turn, _leaves)
+            stopped = _is_stopped(iteration)
+        if stopped and (_is_stopped(iteration) or _changes(iteration[-1]) in exact):
+            _stop_at_the_end(iteration)
+        unified = unify(first, iteration, _leaves)
         if unified is None:
             break
         rows.append([own for _, own in unified.holes])
@@ -487,9 +489,9 @@ def _loop(first: list[ast.stmt], columns: list[list[ast.expr]], taken: Set[str])
         trees.setdefault(tree, _above(column[0], len(leaves[0])))
         holes.append((column[0], tree))
     labels = _labels(list(trees), taken)
-    names = {id(code): syntax.name(labels[tree]) for code, tree in holes}
-    body: list[ast.stmt] = [copy.deepcopy(s, dict(names)) for s in before]
-    new = copy.deepcopy(update.value, dict(names))
+    names = [(code, syntax.name(labels[tree])) for code, tree in holes]
+    body: list[ast.stmt] = [syntax.with_parts(s, names) for s in before]
+    new = syntax.with_parts(update.value, names)
     if any(p.is_in(root) or root.is_in(p) for s in (*body, new) for p in param_paths.parts(s)):
         return None
     return LeafLoop([], list(trees.values()), list(labels.values()), leaves, body, new)
@@ -520,8 +522,8 @@ def _names(function: ast.FunctionDef, without: Sequence[ast.stmt]) -> set[str]:
         function: The function.
         without: The loop and what is in the place of others, whose variables nothing else reads.
     """
-    own = {id(n) for statement in without for n in ast.walk(statement)}
-    nodes = [n for n in ast.walk(function) if id(n) not in own]
+    inside = {n for statement in without for n in ast.walk(statement)}
+    nodes = [n for n in ast.walk(function) if n not in inside]
     known = [on_expression(n).number for n in ast.walk(function) if isinstance(n, ast.expr)]
     names = {name for x in known if x is not None for name in (x.name, x.local, x.keyword)}
     names |= {n.id for n in nodes if isinstance(n, ast.Name)}

@@ -192,6 +192,4 @@ def _sizes_in(statement: ast.Assign) -> list[tuple[str, int, str]]:
 
 
 def _is_shape(code: ast.expr) -> bool:
-    if not isinstance(code, ast.Attribute) or code.attr != "shape":
-        return False
-    return isinstance(code.value, ast.Name)
+    return syntax.is_shape(code) and isinstance(code.value, ast.Name)

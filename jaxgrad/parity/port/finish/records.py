@@ -39,8 +39,8 @@ def _fields(statement: ast.stmt) -> tuple[str, ...]:
     """Return the fields of `result = F.batch_norm(...)`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return ()
-    operator = syntax.operator(statement.value)
-    result = None if operator is None else get_type_hints(operator).get("return")
+    function = syntax.functional_of(statement.value)
+    result = None if function is None else get_type_hints(function).get("return")
     return getattr(result, "_fields", ())
 
 

@@ -1,4 +1,4 @@
-"""Write the turns of an unrolled loop as a loop again, where they differ in numbers alone.
+"""Write the iterations of an unrolled loop as a loop again, where they differ in numbers alone.
 
 The torch program goes over modules of several classes, or with a number for each of them::
 
@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.merging.differences import (
     aligned,
     constants,
@@ -30,7 +31,7 @@ from jaxgrad.parity.port.source.unify import literals, unify
 from jaxgrad.parity.port.source.written import Written
 
 
-LONGEST = 12  # statements of a turn
+LONGEST = 12  # statements of an iteration
 FEWEST = 5  # statements that a loop takes the place of, at the least
 
 
@@ -55,53 +56,53 @@ def _rolled(body: list[ast.stmt], taken: set[str]) -> list[ast.stmt]:
 def _loop_at(body: list[ast.stmt], start: int, taken: set[str]) -> tuple[ast.For | None, int]:
     """Return the loop that may be written in the place of statements, and their number."""
     for size in range(1, min(LONGEST, (len(body) - start) // 2) + 1):
-        turns = list(_turns(body[start:], size))
-        if (len(turns) - 1) * size < FEWEST - 1 or len(turns) < 2:
+        iterations = list(_iterations(body[start:], size))
+        if (len(iterations) - 1) * size < FEWEST - 1 or len(iterations) < 2:
             continue
-        loop = _loop(turns, taken)
+        loop = _loop(iterations, taken)
         if loop is not None:
-            return loop, size * len(turns)
+            return loop, size * len(iterations)
     return None, 1
 
 
-def _turns(body: list[ast.stmt], size: int) -> Iterator[list[ast.stmt]]:
+def _iterations(body: list[ast.stmt], size: int) -> Iterator[list[ast.stmt]]:
     """Yield as many groups of statements as differ from the first in numbers alone."""
     for start in range(0, len(body) - size + 1, size):
-        turn = body[start : start + size]
+        iteration = body[start : start + size]
         if not all(on_statement(s).unrolled and isinstance(s, ast.Assign | ast.AugAssign | ast.Expr)
-                   for s in turn):  # fmt: skip
+                   for s in iteration):  # fmt: skip
             return
-        places = constants(body[:size], turn) if start else []
+        places = constants(body[:size], iteration) if start else []
         if places is None or not all(numbers.is_literal(x) for place in places for x in place):
             return
-        yield turn
+        yield iteration
 
 
 @dataclasses.dataclass(frozen=True)
 class _Varying:
-    """A number of a statement that has another value in each turn."""
+    """A number of a statement that has another value in each iteration."""
 
-    node: ast.expr  # in the first turn
+    node: ast.expr  # in the first iteration
     values: tuple[Any, ...]
     is_index: bool
     name: str
 
     @property
     def step(self) -> int:
-        """The difference of two turns, or 0 if it is not the same for all of them."""
+        """The difference of two iterations, or 0 if it is not the same for all of them."""
         first, second = self.values[:2]
         same = len({b - a for a, b in itertools.pairwise(self.values)}) == 1
         return second - first if same and isinstance(first, int) else 0
 
 
-def _loop(turns: list[list[ast.stmt]], taken: set[str]) -> ast.For | None:
-    """Return a loop over turns, or None if the port cannot name what varies."""
-    first = copy.deepcopy(turns[0])
+def _loop(iterations: list[list[ast.stmt]], taken: set[str]) -> ast.For | None:
+    """Return a loop over iterations, or None if the port cannot name what varies."""
+    first = copy.deepcopy(iterations[0])
     others = []
-    for turn in turns[1:]:
-        first, other = aligned(first, turn)
+    for iteration in iterations[1:]:
+        first, other = aligned(first, iteration)
         others.append(other)
-    others = [aligned(first, other)[1] for other in others]  # with the options of all turns
+    others = [aligned(first, other)[1] for other in others]  # with the options of all iterations
     varying = _varying(first, others)
     indices = [v for v in varying if v.is_index]
     named = [v for v in varying if not v.is_index]
@@ -117,7 +118,7 @@ def _loop(turns: list[list[ast.stmt]], taken: set[str]) -> ast.For | None:
     if indices:
         index = syntax.unique("i", taken)
         base, step = indices[0].values[0], indices[0].step
-        iterables.insert(0, (index, _range(base, base + step * len(turns), step)))
+        iterables.insert(0, (index, _range(base, base + step * len(iterations), step)))
         new += [(v.node, _plus(index, v.values[0] - base)) for v in indices]
     body = [syntax.replace(s, new) for s in first]
     for statement in body:
@@ -135,21 +136,21 @@ def _head(iterables: list[tuple[str, ast.expr]]) -> tuple[ast.expr, ast.expr]:
         return targets[0], codes[0]
     is_count = isinstance(codes[0], ast.Call) and len(codes[0].args) == 1  # range(n)
     if len(codes) == 2 and is_count:
-        return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
+        return ast.Tuple(targets, ast.Store()), syntax.call_helper(Helper.ENUMERATE, codes[1])
     return ast.Tuple(targets, ast.Store()), syntax.call("zip", *codes)
 
 
 def _varying(first: list[ast.stmt], others: list[list[ast.stmt]]) -> list[_Varying]:
-    """Return the numbers in which turns differ."""
+    """Return the numbers in which iterations differ."""
     unified = [unify(first, other, literals) for other in others]
     inner = [n.slice for s in first for n in ast.walk(s) if isinstance(n, ast.Subscript)]
-    indices = {id(x) for x in inner if isinstance(x, ast.Constant)}
+    indices = {x for x in inner if isinstance(x, ast.Constant)}
     found = []
     for column in zip(*(x.holes for x in unified if x is not None), strict=True):
         node = column[0][0]
         values = tuple(map(numbers.value_of, (node, *(own for _, own in column))))
         if len(set(values)) > 1:
-            found.append(_Varying(node, values, id(node) in indices, keyword_of(node)))
+            found.append(_Varying(node, values, node in indices, keyword_of(node)))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.param_paths import is_params
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.source.written import Written
@@ -69,5 +70,6 @@ def _is_loss(code: ast.expr) -> bool:
     """Return whether an expression is a loss of `F`, or a sum of losses."""
     if isinstance(code, ast.BinOp) and isinstance(code.op, ast.Add):
         return _is_loss(code.left) or _is_loss(code.right)
-    label = syntax.called(code).rsplit(".", 1)[-1]
+    op = on_expression(code).computes  # none in torch's source
+    label = syntax.called(code).rsplit(".", 1)[-1] if op is None else op.name
     return label.endswith("_loss") or "cross_entropy" in label

@@ -26,7 +26,9 @@ def shared_name(written: Written, module: nn.Module) -> str:
     if not written.base or written.owner is None or not is_sequence(written.owner):
         return written.base
     order = [path for path, _ in module.named_modules(remove_duplicate=False)]
-    paths = sorted(written.held, key=lambda path: order.index(path) if path in order else -1)
+    paths = sorted(
+        written.module_paths, key=lambda path: order.index(path) if path in order else -1
+    )
     function: Any = written.function
     labels = [base_name(function, written.owner, path) for path in paths]
     name = common(list(dict.fromkeys(labels))) if labels else written.base

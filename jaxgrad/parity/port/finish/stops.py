@@ -30,8 +30,8 @@ def _visit(body: list[ast.stmt], stopped: set[str]) -> None:
     for statement in body:
         new = syntax.assigned(statement)
         if isinstance(statement, ast.If | ast.For):
-            turns = isinstance(statement, ast.For)
-            _visit(statement.body, stopped - new if turns else set(stopped))
+            is_loop = isinstance(statement, ast.For)
+            _visit(statement.body, stopped - new if is_loop else set(stopped))
             _visit(statement.orelse, set(stopped))
             statement.body = statement.body or [ast.Pass()]
         inner = syntax.inside_stop(statement.value) if isinstance(statement, ast.Assign) else None

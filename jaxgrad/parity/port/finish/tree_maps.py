@@ -47,7 +47,7 @@ def with_tree_maps(functions: Sequence[Written], layout: Layout) -> list[Written
     """Return the functions with maps over trees in place of loops over their leaves."""
     maps, exact = _Maps(functions, layout), without_gradient(layout.module)
     for written in functions:
-        if isinstance(written.node, ast.FunctionDef) and written.held:
+        if isinstance(written.node, ast.FunctionDef) and written.module_paths:
             rewrite_leaf_loops(written.node, functools.partial(maps.write, written), exact)
     return [*maps.helpers.values(), *functions]
 
@@ -71,7 +71,7 @@ class _Maps:
 
         It does where the trees differ in structure, or have tied weights, which are one leaf.
         """
-        own = [self._leaves(module, loop) for module in sorted(written.held)]
+        own = [self._leaves(module, loop) for module in sorted(written.module_paths)]
         leaves = own[0]
         if leaves is None or any(x is None or list(x) != list(leaves) for x in own):
             return None

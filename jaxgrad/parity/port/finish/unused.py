@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
 
@@ -39,9 +40,8 @@ def _unpacked(function: ast.FunctionDef) -> Iterator[ast.Name]:
 def _without_number(loop: ast.For, read: set[str]) -> None:
     """Write `for x in xs` for `for n, x in enumerate(xs)`, if nothing reads `n`."""
     target, counted = loop.target, loop.iter
-    if not isinstance(target, ast.Tuple) or not isinstance(counted, ast.Call):
+    if not isinstance(target, ast.Tuple) or not syntax.calls(counted, Helper.ENUMERATE):
         return
     number, *rest = target.elts
-    is_enumerate = syntax.is_name(counted.func, "enumerate")
-    if is_enumerate and isinstance(number, ast.Name) and number.id not in read:
+    if isinstance(number, ast.Name) and number.id not in read:
         loop.target, loop.iter = rest[0], counted.args[0]

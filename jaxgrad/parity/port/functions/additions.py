@@ -29,10 +29,10 @@ def add(
             and other.owner is owner
         )
         if same_source and syntax.same_function(other.node, node):
-            other.held.add(path)
+            other.module_paths.add(path)
             return other
     written = Written(_function_name(function, owner, run, path), function, node, owner)
-    written.held.add(path)
+    written.module_paths.add(path)
     written.base = base_name(function, owner, path)
     run.written.append(written)
     return written

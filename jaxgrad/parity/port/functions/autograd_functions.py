@@ -15,7 +15,9 @@ from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.leaving import Returned
+from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import (
     Folded,
     Items,
     Size,
@@ -24,8 +26,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.leaving import Returned
-from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 from jaxgrad.parity.prove.record.torch_side.trees import is_inexact
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from jaxgrad.parity.port.source.refusals import OutOfReach
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Object, Value, is_dynamic
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Object, Value, is_dynamic
 
 
 def note(value: Value, inner: Scope) -> None:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.leaving import Returned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Differentiated,
     Fields,
@@ -22,8 +24,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
     renamed,
 )
-from jaxgrad.parity.port.values.leaving import Returned
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from jaxgrad.parity.port.functions import made_objects
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Value
 from jaxgrad.parity.port.values.values import is_computed, real_of
 
 

@@ -8,13 +8,13 @@ import inspect
 from torch import nn
 
 from jaxgrad.parity.port.functions import objects
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Chain,
     Fields,
     Module,
     Value,
 )
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import is_computed
 
 

@@ -14,9 +14,9 @@ import torch
 from jaxgrad.parity.port.functions import inlined
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.values.binding import stop_all
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Left, Returned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Value
 from jaxgrad.parity.port.values.values import is_computed
 
 

@@ -18,15 +18,6 @@ from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values import draws, state
-from jaxgrad.parity.port.values.kinds_of_values import (
-    Closure,
-    Items,
-    Module,
-    Tensor,
-    Value,
-    is_dynamic,
-    renamed,
-)
 from jaxgrad.parity.port.values.results import (
     lost_parts,
     outside,
@@ -35,6 +26,15 @@ from jaxgrad.parity.port.values.results import (
     returned_code,
 )
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
+    Closure,
+    Items,
+    Module,
+    Tensor,
+    Value,
+    is_dynamic,
+    renamed,
+)
 from jaxgrad.parity.port.values.values import code_of
 
 

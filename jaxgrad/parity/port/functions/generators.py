@@ -29,9 +29,9 @@ def as_list(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lambda:
 def _yields(node: ast.FunctionDef) -> bool:
     """Return whether the statements of a function yield, and nothing reads what is sent."""
     own = [n for x in node.body for n in _own(x)]
-    given = {id(n.value) for n in own if isinstance(n, ast.Expr)}
-    found = [n for n in own if isinstance(n, ast.Yield | ast.YieldFrom)]
-    return bool(found) and all(id(n) in given for n in found)
+    alone = {n.value for n in own if isinstance(n, ast.Expr)}
+    yields = [n for n in own if isinstance(n, ast.Yield | ast.YieldFrom)]
+    return bool(yields) and all(n in alone for n in yields)
 
 
 def _own(node: ast.AST) -> list[ast.AST]:

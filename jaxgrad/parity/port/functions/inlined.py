@@ -12,8 +12,8 @@ from typing import Any
 from jaxgrad.parity.port.functions import closures
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import Source, source_of
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Value
 from jaxgrad.parity.port.values.scope import Frame, Scope
+from jaxgrad.parity.port.values.value_types import Fields, Folded, Items, Value
 
 
 def run(

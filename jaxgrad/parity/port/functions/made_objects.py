@@ -17,8 +17,8 @@ from jaxgrad.parity.port.functions.parameters import Arguments, passed_as
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.values.binding import kept
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, fresh, is_dynamic
 from jaxgrad.parity.port.values.scope import Run, Scope
+from jaxgrad.parity.port.values.value_types import Folded, Value, fresh, is_dynamic
 from jaxgrad.parity.port.values.values import real_of
 
 

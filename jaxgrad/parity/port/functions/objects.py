@@ -20,8 +20,8 @@ from jaxgrad.parity.port.functions import inlined
 from jaxgrad.parity.port.functions.functions import call_function
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.values.binding import kept
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Method, Object, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Method, Object, Value
 from jaxgrad.parity.port.values.values import folded
 
 

@@ -20,7 +20,9 @@ from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.constants import constant_tensor
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.results import method_names
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Folded,
@@ -32,8 +34,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.results import method_names
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, folded
 
 

@@ -46,7 +46,9 @@ from jaxgrad.parity.port.rules import names, table
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.statements import stores
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.value_types import (
     Chain,
     Closure,
     Differentiated,
@@ -64,8 +66,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
     is_dynamic,
 )
-from jaxgrad.parity.port.values.lengths import pinned
-from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import is_computed, lift, real_of
 
 

@@ -20,9 +20,9 @@ from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values import ranks
 from jaxgrad.parity.port.values.inputs import input_value
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Module, Value
 from jaxgrad.parity.port.values.scope import Run
 from jaxgrad.parity.port.values.top_scope import top_scope
+from jaxgrad.parity.port.values.value_types import Folded, Module, Value
 
 
 def interpret_entry(run: Run, example: Any) -> Written:

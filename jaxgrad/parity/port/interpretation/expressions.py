@@ -24,7 +24,9 @@ from jaxgrad.parity.port.source import source, syntax
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.fixed import is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -34,8 +36,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
     is_dynamic,
 )
-from jaxgrad.parity.port.values.lengths import pinned
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, folded, real_of, tensors_in
 
 

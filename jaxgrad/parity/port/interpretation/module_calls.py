@@ -17,8 +17,8 @@ from jaxgrad.parity.port.modules import (
     whole_modules,
 )
 from jaxgrad.parity.port.source.source import is_torch
-from jaxgrad.parity.port.values.kinds_of_values import Module, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Module, Value
 
 
 def call(

@@ -26,9 +26,9 @@ from jaxgrad.parity.port.statements import (
 )
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.statements.augmented import augmented
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor
 from jaxgrad.parity.port.values.leaving import LEAVING, Broken, Continued, Returned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -129,9 +129,9 @@ def _if(node: ast.If, scope: Scope, after: list[ast.stmt]) -> None:
             return
     taken = conditions.truth(test, node.test, scope)
     shown = node.lineno <= scope.shown  # at an assertion of the test
-    scope.held += scope.comments_above(node.lineno) if taken and not shown else []
+    scope.pending_comments += scope.comments_above(node.lineno) if taken and not shown else []
     execute(node.body if taken else node.orelse, scope)
-    scope.held = []
+    scope.pending_comments = []
 
 
 def _is_check_of_library(node: ast.If, scope: Scope) -> bool:

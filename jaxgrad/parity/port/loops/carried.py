@@ -14,8 +14,8 @@ from typing import Any
 from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.numbers import is_number
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Value
 
 
 def mark(node: ast.For, scope: Scope) -> dict[str, Folded]:

@@ -1,4 +1,4 @@
-"""Interpret loops: written as loops if every turn is written alike, else turn by turn."""
+"""Interpret loops, which stay loops if their iterations are written alike, else are unrolled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ast
 
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.loops import carried, scans
-from jaxgrad.parity.port.loops.loops import Turn, recorded, resolve, turns
+from jaxgrad.parity.port.loops.loops import Iteration, iterations, recorded, resolve
 from jaxgrad.parity.port.loops.unrolling import (
     modules_of,
     name_containers,
     new_unrolling,
-    require_turns,
+    require_iterations,
     unroll,
 )
 from jaxgrad.parity.port.merging.differences import constants
@@ -19,19 +19,21 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import state
-from jaxgrad.parity.port.values.kinds_of_values import Folded
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.values.lengths import numbers_of_lists
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded
 
 
 LONGEST_LOOP = 10_000
 
 
 def for_loop(node: ast.For, scope: Scope) -> None:
-    around = list(turns(node.target, node.iter, scope))
+    around = list(iterations(node.target, node.iter, scope))
     if len(around) > LONGEST_LOOP:
-        raise scope.refuse(f"a loop of {len(around)} turns; use operators on whole tensors", node)
+        raise scope.refuse(
+            f"a loop of {len(around)} iterations; use operators on whole tensors", node
+        )
     recorded(around, node, scope)
     names = set(scope.names)
     before = carried.mark(node, scope)
@@ -40,11 +42,11 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     after_first = dict(scope.values)
     lists = numbers_of_lists(scope.values)
     kinds = [scans.kinds_of(node, scope)]
-    for turn in around:
-        turn.enter(scope)
-        modules = modules_of(turn)
-        scope.turning |= modules
-        scope.names = names | set(turn.resolved)
+    for iteration in around:
+        iteration.enter(scope)
+        modules = modules_of(iteration)
+        scope.loop_modules |= modules
+        scope.names = names | set(iteration.resolved)
         with scope.block() as body:
             try:
                 scope.run.execute(node.body, scope)
@@ -53,11 +55,11 @@ def for_loop(node: ast.For, scope: Scope) -> None:
             except Broken:
                 broken = True
             except Returned as result:
-                broken, returned = True, Returned(resolve(result.value, turn.resolved))
-        scope.turning -= modules
+                broken, returned = True, Returned(resolve(result.value, iteration.resolved))
+        scope.loop_modules -= modules
         if scope.plain:  # its sizes have no names, and read the variables of the loop
             for name, value in scope.values.items():
-                scope.values[name] = resolve(value, turn.resolved)
+                scope.values[name] = resolve(value, iteration.resolved)
         bodies.append(body)
         kinds.append(scans.kinds_of(node, scope))
         if len(bodies) == 1:
@@ -82,20 +84,20 @@ def for_loop(node: ast.For, scope: Scope) -> None:
 
 def _write_loop(
     node: ast.For,
-    around: list[Turn],
+    around: list[Iteration],
     bodies: list[list[ast.stmt]],
     broken: bool,
     changed: dict[str, Folded],
     scope: Scope,
 ) -> bool:
-    """Emit a loop if all turns are written alike, and their statements one by one otherwise.
+    """Emit a loop if all iterations are written alike, and their statements one by one otherwise.
 
     Args:
         node: The loop.
-        around: Its turns.
-        bodies: The statements of each turn.
-        broken: Whether the last turn left the loop.
-        changed: The constants that the first turn changed.
+        around: Its iterations.
+        bodies: The statements of each iteration.
+        broken: Whether the last iteration left the loop.
+        changed: The constants that the first iteration changed.
         scope: The function.
 
     Returns:
@@ -104,7 +106,7 @@ def _write_loop(
     if not bodies:
         return False
     if not any(bodies) and not changed:
-        require_turns(around[0], len(bodies), scope, node, left=broken)
+        require_iterations(around[0], len(bodies), scope, node, left=broken)
         return False
     first, above = around[0], scope.comments_above(node.lineno)
     body = carried.with_variables(bodies[0], changed, scope)
@@ -123,7 +125,7 @@ def _write_loop(
         loop = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
         on_statement(loop).comments = tuple(above)
         return True
-    require_turns(first, len(bodies), scope, node, left=broken)
+    require_iterations(first, len(bodies), scope, node, left=broken)
     if len(bodies) > 1 and constants(body, bodies[1]) is not None:
         carried.start(body, changed, scope)
         bodies[0] = body
@@ -131,8 +133,8 @@ def _write_loop(
         put_comments_above(statement, above)
     name_containers(around, scope)
     number = new_unrolling(scope)
-    for turn, body in zip(around, bodies, strict=False):
-        unroll(body, turn, number, scope, node)
+    for iteration, body in zip(around, bodies, strict=False):
+        unroll(body, iteration, number, scope, node)
     last = around[len(bodies) - 1]
     for name, value in scope.values.items():
         scope.values[name] = resolve(value, last.resolved)
@@ -140,16 +142,16 @@ def _write_loop(
 
 
 def _are_alike(bodies: list[list[ast.stmt]]) -> bool:
-    """Return whether every turn of a loop is written alike."""
+    """Return whether every iteration of a loop is written alike."""
     return all(syntax.same(bodies[0], other) for other in bodies[1:])
 
 
 _Collected = tuple[ast.Subscript | ast.Name, ast.expr]
 
 
-def _collected(turn: Turn) -> _Collected | None:
+def _collected(iteration: Iteration) -> _Collected | None:
     """Return the modules of a loop and what stands for one of them, if it is one list of them."""
-    modules, element = turn.iterable, turn.target()
+    modules, element = iteration.iterable, iteration.target()
     if isinstance(modules, ast.Call) and len(modules.args) == 1 and isinstance(element, ast.Tuple):
         modules, element = modules.args[0], element.elts[1]  # enumerate
     if not isinstance(modules, ast.Subscript | ast.Name):
@@ -162,14 +164,14 @@ def _collected(turn: Turn) -> _Collected | None:
 
 def _write_updating(
     node: ast.For,
-    turn: Turn,
+    iteration: Iteration,
     found: _Collected,
     body: list[ast.stmt],
     variable: str,
     scope: Scope,
 ) -> None:
     """Emit a loop over modules that change their buffers: it collects their new params."""
-    assert turn.iterable is not None
+    assert iteration.iterable is not None
     modules, element = found
     label = modules.slice.value if isinstance(modules, ast.Subscript) else "modules"  # pyright: ignore[reportAttributeAccessIssue]
     collected = scope.fresh(str(label))
@@ -178,8 +180,8 @@ def _write_updating(
     if isinstance(element, ast.Tuple):  # of a list of pairs
         names = [syntax.name(x.id) for x in element.elts if isinstance(x, ast.Name)]
         new = ast.List([*names], ast.Load())
-    append = syntax.call(syntax.attribute(syntax.name(collected), "append"), new)
-    scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
+    append = syntax.append_to(syntax.name(collected), new)
+    scope.emit(ast.For(iteration.target(), iteration.iterable, [*body, append], []))
     state.store(modules, syntax.name(collected), scope, node)
 
 
@@ -195,5 +197,5 @@ def while_loop(node: ast.While, scope: Scope) -> None:
         except Broken:
             return
     raise scope.refuse(
-        f"a loop of more than {LONGEST_LOOP} turns; use operators on whole tensors", node
+        f"a loop of more than {LONGEST_LOOP} iterations; use operators on whole tensors", node
     )

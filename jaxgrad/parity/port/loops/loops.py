@@ -1,4 +1,4 @@
-"""The turns of a loop: what its variables are in each, and how the port iterates."""
+"""The iterations of a loop: what its variables are in each, and how the port iterates."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing, submodules
-from jaxgrad.parity.port.ir import Loop
+from jaxgrad.parity.port.ir import Helper, Loop
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values import places, state
+from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.computed import computed_once, is_computed
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_count
+from jaxgrad.parity.port.values.parts import is_numbered
+from jaxgrad.parity.port.values.results import method_names, outside
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Folded,
@@ -31,9 +35,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_count
-from jaxgrad.parity.port.values.results import method_names, outside
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -41,11 +42,11 @@ Lengths = tuple[tuple[ast.expr, int], ...]  # containers, and their number of el
 
 
 @dataclasses.dataclass
-class Turn:
-    """One turn of a loop.
+class Iteration:
+    """One iteration of a loop.
 
-    In the torch program its variables have this turn's values. In the port they are written by
-    name, so that turns can be compared; `resolved` has the expression of each name in this turn.
+    In the torch program its variables have this iteration's values. In the port they are written by
+    name, so that iterations can be compared; `resolved` has the expression that each name has here.
     """
 
     variables: dict[str, Value]
@@ -58,7 +59,7 @@ class Turn:
 
     @property
     def fixed(self) -> bool:
-        """Whether the number of turns does not depend on a size."""
+        """Whether the number of iterations does not depend on a size."""
         return not self.lengths
 
     def enter(self, scope: Scope) -> None:
@@ -80,8 +81,8 @@ class _Sequence:
     computed: tuple[ast.expr, ...] = ()
 
 
-def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
-    """Return the turns of `for target in iterable`."""
+def iterations(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Iteration]:
+    """Return the iterations of `for target in iterable`."""
     sequence = _sequence(iterable, scope)
     found = []
     if not sequence.elements:
@@ -93,12 +94,14 @@ def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
         pattern = _match(target, element, variables, resolved, unpacked, scope)
         code = sequence.code if _are_lists(target, element) else None
         found.append(
-            Turn(variables, resolved, code, pattern, sequence.lengths, sequence.computed, unpacked)
+            Iteration(
+                variables, resolved, code, pattern, sequence.lengths, sequence.computed, unpacked
+            )
         )
     return found
 
 
-def recorded(around: list[Turn], node: ast.AST, scope: Scope) -> Loop | None:
+def recorded(around: list[Iteration], node: ast.AST, scope: Scope) -> Loop | None:
     """Record how often a loop iterates, and return the loop if a size determines it."""
     if not around or around[0].fixed:
         return None
@@ -113,7 +116,7 @@ def _are_lists(target: ast.expr, value: Value) -> bool:
     if not isinstance(target, ast.Tuple | ast.List):
         return True
     if isinstance(value, Module):
-        return places.is_numbered(value.real)
+        return is_numbered(value.real)
     parts = value.items if isinstance(value, Items) else []
     return all(map(_are_lists, target.elts, parts))
 
@@ -147,7 +150,7 @@ def _match(
         return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):
         if is_computed(value) and not is_counted(value, scope):
-            parts = indexing.elements(value, scope, target)  # an unrolled turn gives it a name
+            parts = indexing.elements(value, scope, target)  # an unrolled iteration gives it a name
             unpacked.append(code_of(value))
         else:
             parts = indexing.iterate(value, scope, target)
@@ -185,7 +188,7 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Tensor):
         return _Sequence(elements, code_of(value))
     if isinstance(value, Module):
-        return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
+        return _Sequence(elements, code_of(value) if is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
         code = code_of(value)
         match code:
@@ -202,7 +205,7 @@ def _range(node: ast.Call, scope: Scope) -> _Sequence:
     args = [scope.run.evaluate(x, scope) for x in node.args]
     if any(isinstance(x, Tensor) for x in args):
         raise scope.refuse(
-            "the number of turns depends on the values of a tensor"
+            "the number of iterations depends on the values of a tensor"
             "; loop over a size, and mask the rest",
             node,
         )
@@ -222,7 +225,7 @@ def _enumerate(node: ast.Call, scope: Scope) -> _Sequence:
         for n, x in enumerate(inner.elements, start)
     ]
     extra = [syntax.constant(start)] if start else []
-    code = None if inner.code is None else syntax.call("enumerate", inner.code, *extra)
+    code = None if inner.code is None else syntax.call_helper(Helper.ENUMERATE, inner.code, *extra)
     return _Sequence(pairs, code, inner.lengths, inner.computed)
 
 

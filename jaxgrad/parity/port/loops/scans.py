@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from jaxgrad.parity.port.loops.loops import Turn
+from jaxgrad.parity.port.loops.loops import Iteration
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Module
 
 
 STACKED = "stacked"
@@ -44,15 +44,17 @@ def kinds_of(node: ast.For, scope: Scope) -> Kinds:
     }
 
 
-def is_uniform(around: Sequence[Turn], kinds: Sequence[Kinds]) -> bool:
+def is_uniform(around: Sequence[Iteration], kinds: Sequence[Kinds]) -> bool:
     """Whether a loop goes over equal layers, and no variable changes its shape or dtype.
 
     Args:
-        around: The turns of the loop.
-        kinds: The variables that it assigns, before the first turn and after each turn.
+        around: The iterations of the loop.
+        kinds: The variables that it assigns, before the first iteration and after each iteration.
     """
     first = around[0]
-    modules = [v for turn in around for v in turn.variables.values() if isinstance(v, Module)]
+    modules = [
+        v for iteration in around for v in iteration.variables.values() if isinstance(v, Module)
+    ]
     if not isinstance(first.pattern, ast.Name) or len(modules) != len(around) or len(modules) < 2:
         return False
     if not isinstance(first.iterable, ast.Subscript) or len(kinds) != len(around) + 1:
@@ -135,7 +137,7 @@ def _names(names: Sequence[str], context: ast.expr_context) -> ast.expr:
 
 
 def _carried(body: list[ast.stmt], loop: ast.For, function: ast.FunctionDef) -> list[str]:
-    """Return the variables that a turn takes from the one before, or that are read after the loop.
+    """Return the variables that one iteration passes to the next, or to what follows the loop.
 
     There are none if one of them has no value before the loop.
     """

@@ -36,10 +36,10 @@ class Test:
 
 def test_between(left: Written, right: Written, module: nn.Module) -> Test | None:
     """Return the first test of the torch function on which the modules of two copies differ."""
-    if is_torch(left.function) or not left.held or not right.held:
+    if is_torch(left.function) or not left.module_paths or not right.module_paths:
         return None
     try:
-        sides = [[module.get_submodule(path) for path in w.held] for w in (left, right)]
+        sides = [[module.get_submodule(path) for path in w.module_paths] for w in (left, right)]
     except AttributeError:
         return None
     source = source_of(left.function).node

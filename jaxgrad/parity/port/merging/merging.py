@@ -162,7 +162,7 @@ def _merge(
         calls: What each copy passes.
         options: Keywords of `base` that are new, with their values for each copy.
     """
-    base.held |= other.held
+    base.module_paths |= other.module_paths
     base.node.body, places = unified
     keywords: dict[_Key, str] = {}
     taken = syntax.all_names(base.node) | RESERVED

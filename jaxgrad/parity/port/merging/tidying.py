@@ -80,7 +80,7 @@ def _take_place(target: Written, written: Written, functions: list[Written]) -> 
     """Let `target` be called under the name of the function that called it."""
     old = target.name
     target.name, target.pinned = written.name, target.pinned or written.pinned
-    target.base, target.held = written.base, written.held
+    target.base, target.module_paths = written.base, written.module_paths
     target.paths |= written.paths
     if target.owner is None:
         target.owner = written.owner

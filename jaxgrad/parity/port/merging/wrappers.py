@@ -35,12 +35,12 @@ SHORT = 2  # statements of a sequence that is written as one expression
 def without_wrappers(functions: Sequence[Written]) -> list[Written]:
     """Return the functions without those that are written at their calls; the last is the entry."""
     kept = list(functions)
-    called = {id(w): _called(w) for w in kept}
+    called = {w: _called(w) for w in kept}
     for written in functions[:-1]:
         if not _is_movable(written) or written not in kept:
             continue
         _join(written.node)
-        callers = [w for w in kept if written.name in called[id(w)]]
+        callers = [w for w in kept if written.name in called[w]]
         if _is_expression(written.node) and all(_can_take(w, written) for w in callers):
             for caller in callers:
                 caller.node = _Inline(written).visit(caller.node)
@@ -49,7 +49,7 @@ def without_wrappers(functions: Sequence[Written]) -> list[Written]:
         else:
             continue
         kept.remove(written)
-        called |= {id(w): _called(w) for w in callers}
+        called |= {w: _called(w) for w in callers}
     return kept
 
 
@@ -169,13 +169,8 @@ def _move(written: Written, caller: Written) -> None:
     body = [copy.deepcopy(s) for s in written.node.body]
     body = [syntax.substitute(syntax.rename_variables(s, renamed), places) for s in body]
     *before, last = body
-    only.value = _put(only.value, call, last.value)  # pyright: ignore[reportAttributeAccessIssue]
+    only.value = syntax.with_part(only.value, call, last.value)  # pyright: ignore[reportAttributeAccessIssue]
     if before:
         copy_remarks(only, before[0])
         drop_remarks(only)
     node.body = [*before, only]
-
-
-def _put(code: ast.expr, call: ast.Call, value: ast.expr) -> Any:
-    """Return an expression with a call in it replaced."""
-    return copy.deepcopy(code, {id(call): value})

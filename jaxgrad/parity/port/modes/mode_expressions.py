@@ -8,6 +8,7 @@ import functools
 import itertools
 from typing import Any, Protocol
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.unify import Unified, unify
 from jaxgrad.parity.port.source.written import Written
@@ -16,8 +17,7 @@ from jaxgrad.parity.port.values import draws
 
 TRAINING = "training"
 DROPOUTS = frozenset({
-    "F.dropout", "F.dropout1d", "F.dropout2d", "F.dropout3d", "F.alpha_dropout",
-    "F.feature_alpha_dropout",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout",
 })  # fmt: skip
 
 
@@ -33,7 +33,7 @@ class Pairs(Protocol):
 def merge_expression(train: Any, evaluated: Any, pairs: Pairs) -> Any:
     """Return an expression that is `train` in train mode and `evaluated` in eval mode, or None."""
     merged = _alike(train, evaluated, pairs)
-    if merged is None and isinstance(train, ast.Call) and syntax.called(train) in DROPOUTS:
+    if merged is None and isinstance(train, ast.Call) and syntax.is_op(train, DROPOUTS):
         inner = merge_expression(train.args[0], evaluated, pairs)
         if inner is not None:
             merged = copy.deepcopy(train)
@@ -88,7 +88,7 @@ def _name(train: ast.Name, evaluated: ast.Name, pairs: Pairs) -> ast.expr | None
         new = _renamed(train, pair)
         if not mode_of(pair):
             return new
-        return syntax.call("partial", new, **mode_of(pair))
+        return syntax.call_helper(Helper.PARTIAL, new, **mode_of(pair))
     return copy.deepcopy(train) if train.id == evaluated.id else None
 
 

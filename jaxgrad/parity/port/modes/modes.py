@@ -87,7 +87,8 @@ class Merger:
             node=node,
             pinned=pinned,
             paths=paths,
-            held=left.held & right.held or left.held | right.held,
+            module_paths=left.module_paths & right.module_paths
+            or left.module_paths | right.module_paths,
         )
 
     def _of_one_mode(self, written: Written, label: str, *, training: bool) -> Written:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 
 import torch
@@ -13,8 +12,8 @@ from jaxgrad.parity.port.modules.attention_source import Attention
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 
@@ -40,11 +39,7 @@ def call(
         return None
     names = INPUTS[:1] if attention.is_self else INPUTS
     parameters = [PARAMS, *attention.parameters, *([draws.RNG] if attention.drops else [])]
-    tree = ast.parse("\n".join(["def _():", *("    " + line for line in attention.lines())])).body[
-        0
-    ]
-    assert isinstance(tree, ast.FunctionDef)
-    body, run = draws.filled(tree.body, "attention"), scope.run
+    body, run = draws.filled(syntax.template(attention.lines()), "attention"), scope.run
     written = additions.add(type(real).forward, type(real), parameters, body, run, module.path)
     passed = [code_of(module), *(code_of(given[name]) for name in (*names, *attention.masks))]
     if attention.drops:

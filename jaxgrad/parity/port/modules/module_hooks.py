@@ -15,8 +15,8 @@ from jaxgrad.parity.port.ir import UpdateBuffer
 from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Module, Tensor, Value, renamed
 from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 

@@ -14,8 +14,8 @@ from jaxgrad.parity.port.modules import whole_modules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Module, Packed, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 
@@ -68,9 +68,7 @@ def call(
     lines = [*_body(real, has_start, drops, has_batch, source.batch_first if packed else None)]
     parameters = [PARAMS, "x", *(["lengths"] if packed else []), *(["start"] if has_start else [])]
     parameters += [draws.RNG] if drops else []
-    tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    body, run = draws.filled(tree.body, "dropout"), scope.run
+    body, run = draws.filled(syntax.template(lines), "dropout"), scope.run
     written = additions.add(type(real).forward, type(real), parameters, body, run, module.path)
     passed = [code_of(module), code_of(source)]
     passed += [packing.length_code(source, scope, node)] if packed else []

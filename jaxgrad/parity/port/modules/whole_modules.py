@@ -9,9 +9,10 @@ from torch import nn
 from jaxgrad.parity.port.expressions import submodules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values import draws, places
-from jaxgrad.parity.port.values.kinds_of_values import Module, Tensor, Value
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.parts import is_numbered
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Module, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 
@@ -55,7 +56,7 @@ def _layer(
 
 def _is_sequence(module: nn.Module, path: str) -> bool:
     """Return whether each module of a sequence maps one tensor to one tensor, for all we know."""
-    if type(module) is not nn.Sequential or not places.is_numbered(module) or not path:
+    if type(module) is not nn.Sequential or not is_numbered(module) or not path:
         return False
     return not getattr(module[0], "inplace", False)
 

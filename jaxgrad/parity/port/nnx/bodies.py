@@ -9,7 +9,7 @@ from typing import Any
 
 from flax import nnx
 
-from jaxgrad.parity.port.ir import How, NameOf
+from jaxgrad.parity.port.ir import Helper, How, NameOf
 from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
@@ -138,7 +138,7 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
 
 def _has_mode(call: ast.Call) -> bool:
     modes = [k.value for k in call.keywords if k.arg == TRAINING]
-    takes = syntax.called(call) in DROPOUTS or syntax.is_written(call.func)
+    takes = syntax.is_op(call, DROPOUTS) or syntax.is_written(call.func)
     return takes and syntax.same(modes, [syntax.name(TRAINING)])
 
 
@@ -197,7 +197,7 @@ class _Translate(ast.NodeTransformer):
             function = receiver if label == "__call__" else syntax.attribute(receiver, label)
             keywords = [k for k in node.keywords if k.arg not in (TRAINING, draws.RNG)]
             return ast.Call(function, args, [self.visit(k) for k in keywords])
-        if isinstance(node.func, ast.Call) and syntax.called(node.func) == "jax.checkpoint":
+        if syntax.calls(node.func, Helper.CHECKPOINT):
             return self._checkpointed(node, node.func.args[0])
         node.keywords = [k for k in node.keywords if k.arg != MODULES]
         return self.generic_visit(node)
@@ -207,7 +207,7 @@ class _Translate(ast.NodeTransformer):
 
     def _checkpointed(self, node: ast.Call, function: ast.expr) -> ast.AST:
         """Return the call of a recomputed function; flax's form takes a module as an argument."""
-        if isinstance(function, ast.Call) and syntax.called(function) == "partial":
+        if syntax.calls(function, Helper.PARTIAL):
             function = function.args[0]
         label = self._label(function)
         if label is not None:

@@ -8,7 +8,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxgrad.parity.port.nnx.instances import IDENTITY, Instance
+from jaxgrad.parity.port.ir import Helper
+from jaxgrad.parity.port.nnx.instances import Instance
 from jaxgrad.parity.port.nnx.submodules import with_submodules
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
@@ -49,7 +50,7 @@ def merged(
     """
     base = group[0]
     init, methods = copy.deepcopy(base.init), copy.deepcopy(base.methods)
-    in_init = {id(n) for statement in init for n in ast.walk(statement)}
+    in_init = {n for statement in init for n in ast.walk(statement)}
     holes = list(zip(*(_holes([*init, *methods], instance) for instance in group), strict=True))
     arguments, attributes, given = _attributes(group)
     replaced: list[tuple[ast.expr, ast.expr]] = []
@@ -63,7 +64,7 @@ def merged(
             names = {*arguments.values(), *given, *base.numbers, *base.submodules, "self", "rngs"}
             arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
-        if id(place) in in_init:
+        if place in in_init:
             replaced.append((place, syntax.name(label)))
         else:
             replaced.append((place, syntax.dotted(f"self.{label}")))
@@ -137,7 +138,7 @@ def _argument(
 
 
 def _is_identity(code: ast.expr) -> bool:
-    return syntax.dotted_name(code) == IDENTITY
+    return on_expression(code).helper is Helper.NNX_IDENTITY
 
 
 def _constructor(
@@ -145,7 +146,7 @@ def _constructor(
 ) -> ast.FunctionDef:
     """Return `__init__`; the submodules among its arguments do nothing if they are not given."""
     node = syntax.function("__init__", ["self", *arguments, *submodules], body)
-    node.args.defaults = [syntax.dotted(IDENTITY) for _ in submodules]
+    node.args.defaults = [syntax.helper(Helper.NNX_IDENTITY) for _ in submodules]
     if takes_rngs:
         node.args.kwonlyargs = [ast.arg("rngs", syntax.dotted("nnx.Rngs"))]
         node.args.kw_defaults = [None]

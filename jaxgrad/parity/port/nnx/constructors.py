@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.ir import Helper, Initial
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, part
 from jaxgrad.parity.port.nnx.initial_values import fill_of, filled_like, initial_value
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import numbers, syntax
-from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 
 
 def statements(
@@ -69,10 +70,10 @@ def construction(path: str, modules: Modules, made: Mapping[str, ast.Call]) -> a
     parts = dict(_parts(path, modules, made))
     if kind == "dict":
         keys: list[ast.expr | None] = [syntax.constant(name) for name in parts]
-        return syntax.call("nnx.Dict", ast.Dict(keys, list(parts.values())))
+        return syntax.call_helper(Helper.NNX_DICT, ast.Dict(keys, list(parts.values())))
     if path in modules.sequences:
-        return syntax.call("nnx.Sequential", *parts.values())
-    return syntax.call("nnx.List", listed(list(parts.values())))
+        return syntax.call_helper(Helper.NNX_SEQUENTIAL, *parts.values())
+    return syntax.call_helper(Helper.NNX_LIST, listed(list(parts.values())))
 
 
 def _parts(
@@ -97,22 +98,21 @@ def listed(items: list[ast.expr]) -> ast.expr:
     if not all(syntax.same(first, x) for x in items[1:]):
         return ast.List(items, ast.Load())
     count = numbers.label(syntax.constant(len(items)), "count")
-    turns = ast.comprehension(ast.Name("_", ast.Store()), syntax.call("range", count), [], 0)
-    return ast.ListComp(first, [turns])
+    repeated = ast.comprehension(ast.Name("_", ast.Store()), syntax.call("range", count), [], 0)
+    return ast.ListComp(first, [repeated])
 
 
 def _variable(path: str, name: str, tensor: torch.Tensor, modules: Modules) -> ast.expr:
     """Return the variable of a tensor, with the value that it begins with."""
     module: nn.Module = modules.by_path[path]
-    kind = "nnx.Cache"
-    if modules.persists(path, name):
-        kind = "nnx.Param" if name in module._parameters else "nnx.BatchStat"
     code = initial_value(name, tensor, _peers(module, name, modules))
-    if syntax.called(code) == "jnp.empty" and kind == "nnx.Cache":
-        if tensor.numel() <= syntax.LARGEST:
-            values, dtype = syntax.literal(tensor.tolist()), syntax.literal(tensor.dtype)
-            code = syntax.call("jnp.array", values, dtype)
-    return syntax.call(kind, code)
+    if modules.persists(path, name):
+        is_parameter = name in module._parameters
+        return syntax.call("nnx.Param" if is_parameter else "nnx.BatchStat", code)
+    if on_expression(code).initial is Initial.EMPTY and tensor.numel() <= syntax.LARGEST:
+        values, dtype = syntax.literal(tensor.tolist()), syntax.literal(tensor.dtype)
+        code = syntax.call_helper(Helper.ARRAY, values, dtype)
+    return syntax.call_helper(Helper.NNX_CACHE, code)
 
 
 def _peers(module: nn.Module, path: str, modules: Modules) -> list[torch.Tensor]:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from jaxgrad.parity.port.ir import Helper, Initial
 from jaxgrad.parity.port.source import numbers, syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 
 
-FILLS = ("zeros", "ones", "full")
 ALONE = 6  # characters of the number of a tensor of one element, which may be random
 TABLE = 8  # numbers of a table that is written out
 LOADED = "`jaxgrad.nnx.load_state_dict` sets {}, which the constructor leaves as `jnp.empty`."
@@ -39,7 +40,7 @@ def initial_value(name: str, tensor: torch.Tensor, peers: Sequence[torch.Tensor]
     if fills := fill_of(peers):
         return _filled(name, tensor, fills, shape, dtype)
     if tensor.is_complex() or tensor.numel() == 0:
-        return syntax.call("jnp.empty" if tensor.numel() else "jnp.zeros", shape, dtype)
+        return _empty(shape, dtype) if tensor.numel() else syntax.call("jnp.zeros", shape, dtype)
     if all(_is_arange(x) for x in peers):
         return _arange(tensor, sizes, dtype)
     for function, own, diagonal in (("jnp.tril", torch.tril, 0), ("jnp.triu", torch.triu, 1)):
@@ -52,8 +53,20 @@ def initial_value(name: str, tensor: torch.Tensor, peers: Sequence[torch.Tensor]
     is_short = 1 < tensor.numel() <= TABLE and not any(map(numbers.is_long, _values(tensor)))
     if is_short and all(_same(tensor, x) for x in peers):
         listed = np.array(_values(tensor), object).reshape(tuple(tensor.shape)).tolist()
-        return syntax.call("jnp.array", syntax.literal(listed), dtype)
-    return syntax.call("jnp.empty", shape, dtype)
+        return _of_torch(syntax.call_helper(Helper.ARRAY, syntax.literal(listed), dtype))
+    return _empty(shape, dtype)
+
+
+def _empty(shape: ast.expr, dtype: ast.expr) -> ast.expr:
+    code = syntax.call("jnp.empty", shape, dtype)
+    on_expression(code).initial = Initial.EMPTY
+    return code
+
+
+def _of_torch(code: ast.expr) -> ast.expr:
+    """Return an array whose numbers are those of a torch tensor."""
+    on_expression(code).initial = Initial.TORCH
+    return code
 
 
 def fill_of(tensors: Sequence[torch.Tensor]) -> list[Any]:
@@ -86,17 +99,17 @@ def _filled(
     (own,) = fill_of([tensor])
     code = numbers.label(syntax.literal(own), f"{name}_init")
     if tensor.ndim == 0:
-        return syntax.call("jnp.array", code, dtype)
-    return syntax.call("jnp.full", shape, code, dtype)
+        return _of_torch(syntax.call_helper(Helper.ARRAY, code, dtype))
+    return _of_torch(syntax.call("jnp.full", shape, code, dtype))
 
 
 def filled_like(name: str, place: ast.expr, own: Any, fills: Sequence[Any]) -> ast.expr:
     """Return an array of one number in the shape of another array, as `_filled` writes it."""
     for value, function in ((0, "jnp.zeros_like"), (1, "jnp.ones_like")):
         if all(x == value for x in fills):
-            return syntax.call(function, place)
+            return _of_torch(syntax.call(function, place))
     number = numbers.label(syntax.literal(own), f"{name}_init")
-    return syntax.call("jnp.full_like", place, number)
+    return _of_torch(syntax.call("jnp.full_like", place, number))
 
 
 def _values(tensor: torch.Tensor) -> list[Any]:
@@ -141,22 +154,22 @@ def about_empty(node: ast.ClassDef) -> list[str]:
     for statement in _constructor(node):
         match statement:
             case ast.Assign([ast.Attribute(ast.Name("self"), name)], code):
-                kinds = {
-                    syntax.called(call) for call in ast.walk(code)
+                is_saved = [
+                    not syntax.calls(call, Helper.NNX_CACHE) for call in ast.walk(code)
                     if isinstance(call, ast.Call) and call.args
-                    and syntax.called(call.args[0]) == "jnp.empty"
-                }  # fmt: skip
-                copied += [name] if "nnx.Cache" in kinds else []
-                loaded += [name] if kinds - {"nnx.Cache"} else []
+                    and on_expression(call.args[0]).initial is Initial.EMPTY
+                ]  # fmt: skip
+                copied += [] if all(is_saved) else [name]
+                loaded += [name] if any(is_saved) else []
     pairs = ((LOADED, loaded), (COPIED, copied))
     return [text.format(_listed(names)) for text, names in pairs if names]
 
 
 def has_constants(node: ast.AST) -> bool:
     """Return whether a constructor has numbers of torch's parameters or of its saved buffers."""
-    functions = [{syntax.called(n) for n in ast.walk(s)} for s in _constructor(node)]
-    own = set().union(*(x for x in functions if "nnx.Cache" not in x))
-    return bool(own & {"jnp.array", "jnp.full", *(f"jnp.{x}_like" for x in FILLS)})
+    statements = [list(ast.walk(s)) for s in _constructor(node)]
+    saved = [x for x in statements if not any(syntax.calls(n, Helper.NNX_CACHE) for n in x)]
+    return any(on_expression(n).initial is Initial.TORCH for x in saved for n in x)
 
 
 def _constructor(node: ast.AST) -> list[ast.stmt]:

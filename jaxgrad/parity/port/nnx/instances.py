@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from torch import nn
 
 
-IDENTITY = "nnx.identity"  # a submodule that does nothing
-
-
 @dataclasses.dataclass(frozen=True)
 class Instance:
     """One module, and what its class would be if it were the only one.

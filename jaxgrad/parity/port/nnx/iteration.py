@@ -10,7 +10,7 @@ from torch import nn
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.param_paths import is_params
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.values.places import is_numbered
+from jaxgrad.parity.port.values.parts import is_numbered
 
 
 _ITERATION = """

@@ -13,7 +13,7 @@ from torch import nn
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.values import places
+from jaxgrad.parity.port.values.parts import is_list
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Modules:
             return "nothing"
         if self.methods.get(path):
             return "class"
-        if places.is_list(module):
+        if is_list(module):
             return "list"
         if type(module) in (nn.ModuleDict, nn.ParameterDict):
             return "dict"
@@ -76,7 +76,7 @@ class Modules:
         """Return whether a module, which may be reached by another path too, is of a class."""
         module = self.root.get_submodule(path)
         if id(module) not in self.first:  # a part of a layer
-            return not places.is_list(module)
+            return not is_list(module)
         return self.kind(self.first[id(module)]) == "class"
 
     def _has_content(self, path: str) -> bool:

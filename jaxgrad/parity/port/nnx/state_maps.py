@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import enum
 import functools
 from collections import Counter
 from collections.abc import Sequence
@@ -29,14 +30,20 @@ from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.written import Written
 
 
-FLOATING = "is_floating"  # the name of a filter that the port defines
+class _Filter(enum.Enum):
+    """The variables of a module that a loop changes."""
+
+    PARAMETERS = "nnx.Param"
+    BUFFERS = "nnx.BatchStat"
+    BOTH = "(nnx.Param, nnx.BatchStat)"
+    FLOATING = "is_floating"  # a function that the port defines
 
 
 def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Written]:
     """Return the functions with maps over states in place of loops over tensors."""
     exact = without_gradient(modules.root)
     for written in functions:
-        if isinstance(written.node, ast.FunctionDef) and written.held:
+        if isinstance(written.node, ast.FunctionDef) and written.module_paths:
             write = functools.partial(_write, written, modules=modules)
             rewrite_leaf_loops(written.node, write, exact)
     return list(functions)
@@ -44,17 +51,20 @@ def with_state_maps(functions: Sequence[Written], modules: Modules) -> list[Writ
 
 def _write(written: Written, loop: LeafLoop, *, modules: Modules) -> list[ast.stmt] | None:
     """Return the statements in the place of a loop, or None if it stays as it is."""
-    kinds = [_kind(module, loop, modules) for module in written.held]
-    kind = kinds[0]
-    if kind is None or not loop.read or any(x is None or not syntax.same(x, kind) for x in kinds):
+    filters = {_filter(module, loop, modules) for module in written.module_paths}
+    chosen = next(iter(filters))
+    if chosen is None or not loop.read or len(filters) > 1:
         return None
     taken = syntax.all_names(written.node) | set(loop.labels)
     statements: list[ast.stmt] = []
-    if syntax.is_name(kind, FLOATING):
-        kind = syntax.name(syntax.unique(FLOATING, taken))
-        statements.append(_is_floating(kind.id))
+    if chosen is _Filter.FLOATING:
+        label = syntax.unique(chosen.value, taken)
+        statements.append(_is_floating(label))
+        variables: ast.expr = syntax.name(label)
+    else:
+        variables = ast.parse(chosen.value, mode="eval").body
     for n in loop.read:
-        code = syntax.call("nnx.state", copy.deepcopy(loop.trees[n]), copy.deepcopy(kind))
+        code = syntax.call("nnx.state", copy.deepcopy(loop.trees[n]), copy.deepcopy(variables))
         statements.append(_assign(loop.labels[n], code))
     given: list[ast.expr] = [syntax.name(loop.labels[n]) for n in loop.read]
     before, new = loop.mapped(given, syntax.unique("updated", taken))
@@ -77,7 +87,7 @@ def _assign(name: str, code: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], code)
 
 
-def _kind(path: str, loop: LeafLoop, modules: Modules) -> ast.expr | None:
+def _filter(path: str, loop: LeafLoop, modules: Modules) -> _Filter | None:
     """Return the filter of the variables that a loop changes, or None if there is none.
 
     Args:
@@ -101,15 +111,14 @@ def _kind(path: str, loop: LeafLoop, modules: Modules) -> ast.expr | None:
         return None  # a buffer that is not persistent is a variable of another type
     parameters = {name for name, _ in trees[0].named_parameters()}
     buffers = {name for name, _ in trees[0].named_buffers()}
-    filters: list[ast.expr] = [syntax.dotted("nnx.Param"), syntax.dotted("nnx.BatchStat")]
     if leaves == parameters:
-        return filters[0]
+        return _Filter.PARAMETERS
     if leaves == buffers:
-        return filters[1]
+        return _Filter.BUFFERS
     if leaves == parameters | buffers:
-        return ast.Tuple(filters, ast.Load())
+        return _Filter.BOTH
     floating = {name for name, x in _tensors(trees[0]).items() if x.is_floating_point()}
-    return syntax.name(FLOATING) if leaves == floating else None
+    return _Filter.FLOATING if leaves == floating else None
 
 
 def _tensors(module: nn.Module) -> dict[str, torch.Tensor]:

@@ -15,13 +15,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxgrad.parity.port.nnx.instances import IDENTITY, Instance
+from jaxgrad.parity.port.ir import Helper
+from jaxgrad.parity.port.nnx.instances import Instance
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.unify import Rule, Unified, literals, unify
 
 
 MOST_SUBMODULES = 2  # arguments of a class
-CONTAINERS = ("nnx.Sequential", "nnx.List", "nnx.Dict")
+CONTAINERS = (Helper.NNX_SEQUENTIAL, Helper.NNX_LIST, Helper.NNX_DICT)
 
 
 def with_submodules(groups: Sequence[list[Instance]]) -> list[list[Instance]]:
@@ -64,7 +65,7 @@ def _different(known: Sequence[Instance], group: Sequence[Instance]) -> set[str]
             both = [made[name].value for made in (left, right) if name in made]
             if len(both) == 2 and literals(*both) is not None:
                 continue
-            if len(both) == 2 and any(syntax.called(x) in CONTAINERS for x in both):
+            if len(both) == 2 and any(syntax.calls(x, *CONTAINERS) for x in both):
                 return None
             names.add(name)
     return names
@@ -97,7 +98,9 @@ def _opened(group: Sequence[Instance], names: set[str]) -> list[Instance] | None
         if own is None:
             return None
         made = _made(instance)
-        submodules = {n: made[n].value if n in made else syntax.dotted(IDENTITY) for n in places}
+        submodules = {
+            n: made[n].value if n in made else syntax.helper(Helper.NNX_IDENTITY) for n in places
+        }
         opened.append(
             dataclasses.replace(
                 instance, init=_init(instance, made, places), methods=copy.deepcopy(own.template),

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.ir import Helper
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Written
 
@@ -26,13 +27,13 @@ class Deviation:
         behaviours: Their names in docs/behaviours.md.
         text: What torch does and what the port does.
         torch: Names that occur in torch's source if it applies; ".data" is an attribute.
-        port: Functions that occur in the port if it applies.
+        port: Functions that the port calls if it applies.
     """
 
     behaviours: tuple[str, ...]
     text: str
     torch: frozenset[str] = frozenset()
-    port: frozenset[str] = frozenset()
+    port: frozenset[Helper] = frozenset()
 
 
 CHANGES = "a change in place"  # stands for any method such as `add_`
@@ -69,7 +70,7 @@ DEVIATIONS = (
         ("none_or_zero/branch_not_taken",),
         "A parameter that only the branch not taken uses has the gradient None in torch. With "
         "lax.cond it has zeros, and an optimizer then updates its moments and decays it.",
-        port=frozenset({"lax.cond"}),
+        port=frozenset({Helper.COND}),
     ),
     Deviation(
         ("checkpointing/checkpoint_forgets_the_generator",),
@@ -83,10 +84,10 @@ DEVIATIONS = (
 def deviations_of(functions: Sequence[Written]) -> list[str]:
     """Return what to say in the docstring of a port with these functions."""
     torch_names = {name for w in functions for name in _torch_names(w)}
-    port_names = {syntax.called(node) for w in functions for node in ast.walk(w.node)}
+    helpers = {on_expression(node).helper for w in functions for node in ast.walk(w.node)}
     return [
         d.text for d in DEVIATIONS
-        if d.torch <= torch_names and d.port <= port_names
+        if d.torch <= torch_names and d.port <= helpers
     ]  # fmt: skip
 
 

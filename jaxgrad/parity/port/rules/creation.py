@@ -10,11 +10,12 @@ import numpy as np
 import torch
 
 from jaxgrad.parity.port.expressions import attributes, positions
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.fixed import buffers_of, is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -25,7 +26,7 @@ def dtype_option(op: Operation) -> dict[str, ast.expr]:
         return {"dtype": code_of(given)}
     like = op.args[0] if op.name.startswith("new_") else None
     if isinstance(like, Tensor):
-        return {"dtype": syntax.attribute(code_of(like), "dtype")}
+        return {"dtype": syntax.dtype_of(code_of(like))}
     real: torch.Tensor = op.real
     if real.dtype in (torch.get_default_dtype(), torch.int64):
         return {}
@@ -54,12 +55,13 @@ def _filled(op: Operation) -> ast.expr:
 
 def _new(op: Operation) -> ast.expr:
     """Write the old `x.new(2, 3)`, an array of x's dtype, or `x.new([1.0, 2.0])`."""
-    dtype = syntax.attribute(op.input, "dtype")
+    dtype = syntax.dtype_of(op.input)
     if len(op.args) == 1 or any(isinstance(x, Items) and x.code for x in op.args[1:]):
         raise op.refuse("new() of a shape, or of nothing; write new_empty(shape)")
     if all(isinstance(x.real, int) for x in op.args[1:]):
-        return syntax.call("jnp.empty", shape_argument(op, 1), dtype=dtype)
-    return syntax.call("jnp.array", op.code(1, "data"), dtype=dtype)
+        empty = syntax.call("jnp.empty", shape_argument(op, 1), dtype=dtype)
+        return syntax.computing("new_empty", empty)
+    return syntax.call_helper(Helper.ARRAY, op.code(1, "data"), dtype=dtype)
 
 
 def _full(op: Operation) -> ast.expr:
@@ -95,15 +97,15 @@ def _tensor(op: Operation) -> Value | ast.expr:
     value = op.args[0]
     if isinstance(value, Tensor):
         return code_of(value)
-    return syntax.call("jnp.array", code_of(value), **dtype_option(op))
+    return syntax.call_helper(Helper.ARRAY, code_of(value), **dtype_option(op))
 
 
 def _new_tensor(op: Operation) -> ast.expr:
-    data, own = op.code(1, "data"), syntax.attribute(op.input, "dtype")
+    data, own = op.code(1, "data"), syntax.dtype_of(op.input)
     given = op.keywords.get("dtype")
     if given is None or given.real is None:
-        return syntax.call("jnp.array", data, dtype=own)
-    return syntax.call("jnp.array", data, **dtype_option(op))
+        return syntax.call_helper(Helper.ARRAY, data, dtype=own)
+    return syntax.call_helper(Helper.ARRAY, data, **dtype_option(op))
 
 
 def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
@@ -115,13 +117,12 @@ def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
 
 def astype(code: ast.expr, dtype: ast.expr, before: torch.dtype | None = None) -> ast.expr:
     """Return a cast; a range and classes of integers are made in the new dtype at once."""
-    label = syntax.called(code)
     if isinstance(code, ast.Call) and before is torch.int64:
         given = next((k for k in code.keywords if k.arg == "dtype"), None)
-        if label == "jax.nn.one_hot" and given is not None:
+        if syntax.is_op(code, ("one_hot",)) and given is not None:
             given.value = dtype
             return code
-        if label == "jnp.arange" and given is None:
+        if syntax.is_op(code, ("arange",)) and given is None:
             code.keywords.append(ast.keyword("dtype", dtype))
             return code
     return syntax.call(syntax.attribute(code, "astype"), dtype)
@@ -134,12 +135,12 @@ def _to(op: Operation) -> ast.expr:
         if isinstance(real, torch.dtype):
             return astype(op.input, code_of(value), op.dtype)
         if isinstance(value, Tensor):
-            return astype(op.input, syntax.attribute(code_of(value), "dtype"), op.dtype)
+            return astype(op.input, syntax.dtype_of(code_of(value)), op.dtype)
     return op.input
 
 
 def _type_as(op: Operation) -> ast.expr:
-    return astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"), op.dtype)
+    return astype(op.input, syntax.dtype_of(op.code(1, "other")), op.dtype)
 
 
 def _type(op: Operation) -> ast.expr | Value:
@@ -202,9 +203,9 @@ def _copy(op: Operation) -> ast.expr:
     other = op.value(1, "other") or op.keywords["src"]
     code, target = code_of(other), op.args[0]
     if other.real.dtype != target.real.dtype:
-        code = astype(code, syntax.attribute(op.once(), "dtype"))
+        code = astype(code, syntax.dtype_of(op.once()))
     if other.real.shape != target.real.shape:
-        return syntax.call("jnp.broadcast_to", code, syntax.attribute(op.once(), "shape"))
+        return syntax.call("jnp.broadcast_to", code, syntax.shape(op.once()))
     return code
 
 
@@ -224,6 +225,10 @@ def _fact(op: Operation) -> Value:
     return Folded(op.real)
 
 
+CASTS = (
+    "to", "type_as", "type", "float", "double", "half", "bfloat16", "bool", "byte", "char", "short",
+    "int", "long",
+)  # fmt: skip
 RULES: dict[str, Callable[[Operation], Any]] = {
     "zeros": _filled, "ones": _filled, "empty": _filled, "new_zeros": _filled,
     "new_ones": _filled, "new_empty": _filled, "new": _new, "full": _full, "new_full": _full,

@@ -15,7 +15,7 @@ import torch
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Tensor
+from jaxgrad.parity.port.values.value_types import Tensor
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -92,7 +92,7 @@ def _one_hot(op: Operation) -> ast.expr | None:
     count = op.value(1, "num_classes")
     if count is None or count.real == -1:
         return None
-    return syntax.call("jax.nn.one_hot", op.input, code_of(count), dtype=syntax.name("int"))
+    return syntax.call("jax.nn.one_hot", op.input, code_of(count), dtype=syntax.dtype("int"))
 
 
 def _added_product(op: Operation) -> ast.expr | None:

@@ -13,8 +13,8 @@ from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -43,7 +43,7 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
         if not _is_default(value, _default(op.name, name, signature))
     }  # fmt: skip
     whole = _whole_modules(kept) if op.scope.run.classes is None else {}
-    call = _written(f"F.{op.name}", signature, kept, whole)
+    call = _written(op.name, signature, kept, whole)
     if "key" not in extra and _draws(bound, signature):
         extra["key"] = draws.key(op.name)
     call.keywords += [ast.keyword(name, code) for name, code in extra.items()]
@@ -124,7 +124,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _written(
-    function: str,
+    name: str,
     signature: inspect.Signature,
     kept: dict[str, Any],
     whole: dict[str, ast.keyword],
@@ -132,30 +132,32 @@ def _written(
     args: list[ast.expr] = []
     keywords: list[ast.keyword] = []
     by_position = True
-    for name, parameter in signature.parameters.items():
-        if name not in kept:
+    for label, parameter in signature.parameters.items():
+        if label not in kept:
             by_position = False
             continue
-        if name in whole:
+        if label in whole:
             by_position = False
-            if not any(k is whole[name] for k in keywords):
-                keywords.append(whole[name])
+            if not any(k is whole[label] for k in keywords):
+                keywords.append(whole[label])
             continue
         if parameter.kind == parameter.VAR_POSITIONAL:
-            args += [code_of(x) for x in kept[name]]
+            args += [code_of(x) for x in kept[label]]
             continue
-        code = _argument(name, kept[name])
+        code = _argument(label, kept[label])
         required = parameter.default is parameter.empty
         if (
             by_position
             and parameter.kind != parameter.KEYWORD_ONLY
-            and (required or not _is_option(kept[name]))
+            and (required or not _is_option(kept[label]))
         ):
             args.append(code)
         else:
             by_position = False
-            keywords.append(ast.keyword(name, code))
-    return ast.Call(syntax.dotted(function), args, keywords)
+            keywords.append(ast.keyword(label, code))
+    call = syntax.call_functional(name, *args)
+    call.keywords = keywords
+    return call
 
 
 def _is_option(value: Any) -> bool:

@@ -8,11 +8,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
-from jaxgrad.parity.port.values.kinds_of_values import Items, Size
 from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted
+from jaxgrad.parity.port.values.value_types import Items, Size
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -62,7 +63,7 @@ def _chunk(op: Operation) -> ast.expr:
         )
     if varies or op.shape[dim] % count.real:
         source = op.once()
-        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        whole = syntax.item(syntax.shape(source), dim)
         rounded = ast.BinOp(ast.UnaryOp(ast.USub(), whole), ast.FloorDiv(), op.code(1, "chunks"))
         size = op.scope.once(ast.UnaryOp(ast.USub(), rounded), "size")
         return _parts_of(op, _parts(source, whole, size, dim))
@@ -100,7 +101,7 @@ def _split(op: Operation) -> ast.expr:
     sizes, axis = real_of(value), syntax.literal(dim)
     if isinstance(sizes, int):
         source = op.once()
-        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        whole = syntax.item(syntax.shape(source), dim)
         if syntax.same(whole, code_of(value)):
             return ast.List([source], ast.Load())  # one part, whatever the size
         code = _parts(source, whole, code_of(value), dim)
@@ -127,7 +128,7 @@ def _plus(left: ast.expr, right: ast.expr) -> ast.expr:
 
 def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.expr:
     """Return the parts of a size, the last of which is smaller."""
-    edges = syntax.call("list", syntax.call("range", size, whole, size))
+    edges = syntax.call_helper(Helper.LIST, syntax.call("range", size, whole, size))
     return syntax.call("jnp.split", source, edges, axis=syntax.literal(dim))
 
 

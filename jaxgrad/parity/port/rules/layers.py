@@ -16,7 +16,7 @@ from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.naming import snake
 from jaxgrad.parity.port.values import draws, state
-from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.value_types import Module
 
 
 def _dropout(op: Operation) -> ast.expr:
@@ -72,7 +72,8 @@ def _with_keywords(code: ast.expr, function: Callable[..., Any], by_position: in
     names = list(inspect.signature(function).parameters)
     named = zip(names[by_position:], code.args[by_position:], strict=False)
     keywords = [ast.keyword(name, argument) for name, argument in named]
-    return ast.Call(code.func, code.args[:by_position], [*keywords, *code.keywords])
+    code.args, code.keywords = code.args[:by_position], [*keywords, *code.keywords]
+    return code
 
 
 def _weight_norm(op: Operation) -> ast.expr:
@@ -80,13 +81,15 @@ def _weight_norm(op: Operation) -> ast.expr:
     assert op.shape is not None
     v, dim = op.once(), op.get(2, "dim", 0)
     axes = tuple(n for n in range(len(op.shape)) if n != dim)
-    norm = syntax.call("F.norm", v, dim=syntax.literal(axes), keepdim=syntax.constant(True))
+    norm = syntax.call_functional(
+        "norm", v, dim=syntax.literal(axes), keepdim=syntax.constant(True)
+    )
     return ast.BinOp(v, ast.Mult(), ast.BinOp(op.code(1, "g"), ast.Div(), norm))
 
 
 def _hardtanh(op: Operation) -> ast.expr:
     if (op.get(1, "min_val", -1.0), op.get(2, "max_val", 1.0)) == (0, 6):
-        return syntax.call("F.relu6", op.input)
+        return syntax.call_functional("relu6", op.input)
     return functional.write(op)
 
 

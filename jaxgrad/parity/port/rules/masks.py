@@ -9,11 +9,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from jaxgrad.parity.port.ir import Helper
+from jaxgrad.parity.port.rules.creation import CASTS
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.views import RESHAPED, TRANSPOSED
 from jaxgrad.parity.port.values.fixed import is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -49,7 +53,7 @@ def _in_numpy(code: ast.expr, scope: Scope, end: int) -> ast.expr:
     def inner(part: ast.expr) -> ast.expr:
         return _in_numpy(part, scope, end)
 
-    if _is_known(code, scope):
+    if on_expression(code).numpy or _is_known(code, scope):
         return code
     if isinstance(code, ast.Name):
         return _variable(code, scope, end)
@@ -61,7 +65,7 @@ def _in_numpy(code: ast.expr, scope: Scope, end: int) -> ast.expr:
         return ast.Compare(inner(code.left), code.ops, [inner(x) for x in code.comparators])
     if isinstance(code, ast.Subscript) and _is_known(code.slice, scope):
         return ast.Subscript(inner(code.value), code.slice, ast.Load())
-    if isinstance(code, ast.Attribute) and code.attr in ("T", "mT"):
+    if isinstance(code, ast.Attribute) and syntax.is_op(code, TRANSPOSED):
         return ast.Attribute(inner(code.value), code.attr, ast.Load())
     if isinstance(code, ast.Call):
         return _call(code, scope, inner)
@@ -73,22 +77,26 @@ def _call(code: ast.Call, scope: Scope, inner: Callable[[ast.expr], ast.expr]) -
     keywords = {k.arg or "": k.value for k in code.keywords}
     if not all(_is_known(x, scope) for x in keywords.values()):
         raise _Unknown
-    label = syntax.called(code)
-    name = label.removeprefix("jnp.").removeprefix("np.")  # numpy's own, for an earlier index
-    like = name.removesuffix("_like")
-    if name.endswith("_like") and like in _FILLED:
-        dtype = {"dtype": syntax.attribute(code.args[0], "dtype")}
-        shape = syntax.attribute(code.args[0], "shape")
+    op = on_expression(code).computes
+    name = "array" if syntax.calls(code, Helper.ARRAY) else "" if op is None else op.name
+    if name in _FILLED:
+        dtype = {"dtype": syntax.dtype_of(code.args[0])}
+        shape = syntax.shape(code.args[0])
         if not isinstance(code.args[0], ast.Name):
             raise _Unknown
-        return syntax.call(f"np.{like}", shape, *code.args[1:], **dtype | keywords)
+        return _numpy(syntax.call(_FILLED[name], shape, *code.args[1:], **dtype | keywords))
     if name in _FUNCTIONS:
-        return syntax.call(f"np.{name}", *map(inner, code.args), **keywords)
-    if isinstance(code.func, ast.Attribute) and code.func.attr in _METHODS:
+        return _numpy(syntax.call(_FUNCTIONS[name], *map(inner, code.args), **keywords))
+    if isinstance(code.func, ast.Attribute) and name in _METHODS:
         if all(_is_known(x, scope) for x in code.args):
             method = ast.Attribute(inner(code.func.value), code.func.attr, ast.Load())
-            return ast.Call(method, code.args, code.keywords)
+            return _numpy(ast.Call(method, code.args, code.keywords))
     raise _Unknown
+
+
+def _numpy(call: ast.Call) -> ast.Call:
+    on_expression(call).numpy = True
+    return call
 
 
 def _variable(code: ast.Name, scope: Scope, end: int) -> ast.expr:
@@ -124,15 +132,12 @@ def _value(local: str, scope: Scope) -> object:
 
 def _is_known(code: ast.expr, scope: Scope) -> bool:
     """Return whether JAX knows the value of an expression when it traces: a number or a shape."""
-    if isinstance(code, ast.Attribute) and code.attr in ("shape", "dtype", "ndim", "size"):
+    if isinstance(code, ast.Attribute) and on_expression(code).array_property is not None:
         return isinstance(code.value, ast.Name)
-    if isinstance(code, ast.Name):
-        known = isinstance(_value(code.id, scope), Size | Folded)
-        return known or code.id in scope.indices or code.id in ("bool", "int", "float")
-    if isinstance(code, ast.Attribute):
-        return syntax.dotted_name(code) in syntax.DTYPES.values()
-    if isinstance(code, ast.Constant):
+    if isinstance(code, ast.Constant) or on_expression(code).dtype:
         return True
+    if isinstance(code, ast.Name):
+        return isinstance(_value(code.id, scope), Size | Folded) or code.id in scope.indices
     if isinstance(code, ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Slice):
         parts = [x for x in ast.iter_child_nodes(code) if isinstance(x, ast.expr)]
         return all(_is_known(x, scope) for x in parts)
@@ -142,9 +147,20 @@ def _is_known(code: ast.expr, scope: Scope) -> bool:
 _EXACT = (
     ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor,
 )  # fmt: skip
-_FILLED = ("ones", "zeros", "full")
-_FUNCTIONS = (
-    "eye", "ones", "zeros", "full", "arange", "tril", "triu", "roll", "concatenate", "stack",
-    "tile", "repeat", "logical_not", "logical_and", "logical_or", "array", "diag", "outer",
-)  # fmt: skip
-_METHODS = ("astype", "reshape", "swapaxes", "transpose", "repeat", "any", "all", "sum")
+# torch's operators, whose code in JAX has the arguments of these functions and methods of numpy.
+_FILLED = {
+    "ones_like": "np.ones",
+    "zeros_like": "np.zeros",
+    "full_like": "np.full",
+    "zero": "np.zeros",
+    "fill": "np.full",
+}
+_FUNCTIONS = {
+    "eye": "np.eye", "ones": "np.ones", "zeros": "np.zeros", "full": "np.full",
+    "new_ones": "np.ones", "new_zeros": "np.zeros", "new_full": "np.full", "arange": "np.arange",
+    "tril": "np.tril", "triu": "np.triu", "roll": "np.roll", "cat": "np.concatenate",
+    "stack": "np.stack", "repeat": "np.tile", "tile": "np.tile", "repeat_interleave": "np.repeat",
+    "logical_not": "np.logical_not", "logical_and": "np.logical_and",
+    "logical_or": "np.logical_or", "array": "np.array", "outer": "np.outer",
+}  # fmt: skip
+_METHODS = (*CASTS, *RESHAPED, "transpose", "permute", "sum")

@@ -9,8 +9,8 @@ from typing import Any
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Items
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
+from jaxgrad.parity.port.values.value_types import Items
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional
 
-from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.values.value_types import Value
 
 
 def of_function(function: Any) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

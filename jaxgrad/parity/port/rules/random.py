@@ -11,7 +11,7 @@ from jaxgrad.parity.port.rules.creation import astype, dtype_option, shape_argum
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -21,8 +21,7 @@ def _drawn(name: str) -> Callable[[Operation], ast.expr]:
     def rule(op: Operation) -> ast.expr:
         label = draws.key(name)
         if op.name.endswith("_like"):
-            parts = [syntax.attribute(op.once(), x) for x in ("shape", "dtype")]
-            return syntax.call(f"jax.random.{name}", label, *parts)
+            return syntax.call(f"jax.random.{name}", label, *_shape_and_dtype(op.once()))
         return syntax.call(
             f"jax.random.{name}", label, shape_argument(op, 0), *dtype_option(op).values()
         )
@@ -35,7 +34,7 @@ def _bernoulli(op: Operation) -> ast.expr:
     if op.value(1, "p") is None:
         source = op.once()
         drawn = syntax.call("jax.random.bernoulli", draws.key("bernoulli"), source)
-        return astype(drawn, syntax.attribute(source, "dtype"))
+        return astype(drawn, syntax.dtype_of(source))
     shape, dtype = _form(op)
     chance = op.code(1, "p")
     return astype(syntax.call("jax.random.bernoulli", draws.key("bernoulli"), chance, shape), dtype)
@@ -44,11 +43,14 @@ def _bernoulli(op: Operation) -> ast.expr:
 def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
     """Return the shape and dtype of an input whose values are not read."""
     code = op.input
-    if isinstance(code, ast.Call) and syntax.called(code) in ("jnp.empty", "jnp.zeros"):
+    if isinstance(code, ast.Call) and syntax.is_op(code, _BLANK):
         dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
-        return code.args[0], dtype or syntax.dotted("float")
-    source = op.once()
-    return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
+        return code.args[0], dtype or syntax.dtype("float")
+    return _shape_and_dtype(op.once())
+
+
+def _shape_and_dtype(array: ast.expr) -> tuple[ast.expr, ast.expr]:
+    return syntax.shape(array), syntax.dtype_of(array)
 
 
 def _normal(op: Operation) -> ast.expr:
@@ -62,8 +64,7 @@ def _normal(op: Operation) -> ast.expr:
         raise op.refuse("normal with numbers as arguments; write mean + std * torch.randn(...)")
     op = dataclasses.replace(op, args=[mean])
     source = op.once()
-    form = [syntax.attribute(source, x) for x in ("shape", "dtype")]
-    drawn = syntax.call("jax.random.normal", draws.key("normal"), *form)
+    drawn = syntax.call("jax.random.normal", draws.key("normal"), *_shape_and_dtype(source))
     return _shifted(drawn, Tensor(mean.real, source), std)
 
 
@@ -95,7 +96,7 @@ def _randint(op: Operation) -> ast.expr:
     bounds = [x for x in (low, *bounds, high) if x is not None]
     first = code_of(bounds[0]) if len(bounds) > 1 else syntax.literal(0)
     if like:
-        shape = syntax.attribute(op.once(), "shape")
+        shape = syntax.shape(op.once())
     else:
         size = keywords.get("size") or next(x for x in args if x not in bounds)
         shape = code_of(size)
@@ -109,6 +110,7 @@ def _random(op: Operation) -> Value:
     raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
 
 
+_BLANK = ("empty", "new_empty", "zeros", "new_zeros")  # made to be filled
 RULES: dict[str, Callable[[Operation], Any]] = {
     "rand": _drawn("uniform"), "randn": _drawn("normal"), "randint": _randint,
     "randint_like": _randint,

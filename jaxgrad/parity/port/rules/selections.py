@@ -9,10 +9,11 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.expressions.positions import axis_of
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.rules.masks import traced_mask
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -53,11 +54,11 @@ def _index(key: Value, op: Operation) -> ast.expr:
     if isinstance(key, Tensor) and key.real.dtype is torch.bool:
         return traced_mask(key, op.scope, op.node)
     if isinstance(key, Items) and key.real is list:
-        return syntax.call("jnp.array", code_of(key))
+        return syntax.call_helper(Helper.ARRAY, code_of(key))
     if isinstance(key, Items) and key.code is None:
         return ast.Tuple([_index(x, op) for x in key.items], ast.Load())
     if isinstance(real_of(key), list):
-        return syntax.call("jnp.array", code_of(key))
+        return syntax.call_helper(Helper.ARRAY, code_of(key))
     return code_of(key)
 
 
@@ -96,7 +97,7 @@ def _windows(op: Operation) -> ast.expr:
     assert op.shape is not None
     dim, source = op.axis(op.get(1, "dimension")), op.once()
     size, step = op.code(2, "size"), op.code(3, "step")
-    length = syntax.item(syntax.attribute(source, "shape"), dim)
+    length = syntax.item(syntax.shape(source), dim)
     end = ast.BinOp(ast.BinOp(length, ast.Sub(), size), ast.Add(), syntax.constant(1))
     starts = syntax.call("jnp.arange", syntax.constant(0), end, step)
     column = ast.Subscript(

@@ -10,8 +10,8 @@ import torch
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.lengths import is_counted, require
+from jaxgrad.parity.port.values.value_types import Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 
@@ -23,7 +23,8 @@ def _same(op: Operation) -> Value | ast.expr:
 def _reshape(op: Operation) -> ast.expr:
     second = op.value(1, "size")
     if second is not None and isinstance(real_of(second), torch.dtype):
-        return syntax.call("lax.bitcast_convert_type", op.input, code_of(second))
+        code = syntax.call("lax.bitcast_convert_type", op.input, code_of(second))
+        return syntax.computing("view.dtype", code)
     parts = op.parts(1, "size" if "size" in op.keywords else "shape")
     return syntax.call(syntax.attribute(op.input, "reshape"), *parts)
 
@@ -31,7 +32,7 @@ def _reshape(op: Operation) -> ast.expr:
 def _like(op: Operation) -> ast.expr:
     other = op.value(1, "other")
     assert other is not None
-    shape = syntax.attribute(code_of(other), "shape")
+    shape = syntax.shape(code_of(other))
     if op.name == "expand_as":
         return syntax.call("jnp.broadcast_to", op.input, shape)
     return syntax.call(syntax.attribute(op.input, "reshape"), shape)
@@ -75,7 +76,7 @@ def _squeeze(op: Operation) -> ast.expr:
         op.args[0] = Tensor(op.args[0].real, op.once())
         for d in dims:
             if d not in ones:
-                length = syntax.item(syntax.attribute(op.input, "shape"), d)
+                length = syntax.item(syntax.shape(op.input), d)
                 test = ast.Compare(length, [ast.NotEq()], [syntax.constant(1)])
                 require(test, op.scope, op.node)
     if not ones:
@@ -114,7 +115,7 @@ def _around(
         dims: The first and the last of the dims.
         from_end: Whether torch's call counts the first and the last of them from the end.
     """
-    shape, (start, end) = syntax.attribute(source, "shape"), dims
+    shape, (start, end) = syntax.shape(source), dims
     front: list[ast.expr] = [syntax.item(shape, n) for n in range(start)]
     back: list[ast.expr] = [syntax.item(shape, n) for n in range(end + 1, rank)]
     if len(front) > 1:
@@ -139,7 +140,7 @@ def _expand(op: Operation) -> ast.expr:
     if kept:
         source = op.once()
         op.args[0] = Tensor(op.args[0].real, source)
-        shape = syntax.attribute(source, "shape")
+        shape = syntax.shape(source)
         if len(kept) > 1 and kept == list(range(kept[0], len(numbers))):
             parts[kept[0] :] = [ast.Starred(_from(shape, kept[0] - missing), ast.Load())]
         else:
@@ -160,13 +161,13 @@ def _repeat(op: Operation) -> ast.expr:
 
 
 def _size(op: Operation) -> Value:
-    shape = syntax.attribute(op.input, "shape")
+    shape = syntax.shape(op.input)
     dim = op.get(1, "dim")
     return lift(op.real, shape) if dim is None else Size(op.real, syntax.item(shape, dim))
 
 
 def _numel(op: Operation) -> Value:
-    return Size(op.real, syntax.attribute(op.input, "size"))
+    return Size(op.real, syntax.size(op.input))
 
 
 def _movedim(op: Operation) -> ast.expr:

@@ -17,7 +17,9 @@ from jaxgrad.parity.port.rules import (
     shapes,
 )
 from jaxgrad.parity.port.rules.operation import Operation as Operation
-from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 
 
 RULES: dict[str, Any] = {
@@ -29,9 +31,23 @@ RULES: dict[str, Any] = {
 def write(operation: Operation) -> Value | ast.expr:
     """Return the code of an operator, or its value if it is not computed by the port.
 
+    The code has the operator's name as its `Op`, unless the rule gives it another one.
+
     Raises:
         PortError: The operator has no counterpart.
     """
     rule = RULES.get(operation.name)
     written = None if rule is None else rule(operation)
-    return functional.write(operation) if written is None else written
+    if written is None:
+        return functional.write(operation)
+    if isinstance(written, ast.expr) and on_expression(written).computes is None:
+        if not _is_argument(written, operation):
+            syntax.computing(operation.name, written)
+    return written
+
+
+def _is_argument(code: ast.expr, operation: Operation) -> bool:
+    """Return whether a rule returns an argument as it is, such as dropout in eval mode."""
+    values = [*operation.args, *operation.keywords.values()]
+    codes = [x.code for x in values if isinstance(x, Tensor) and x.code is not None]
+    return any(type(x) is type(code) and syntax.same(x, code) for x in codes)

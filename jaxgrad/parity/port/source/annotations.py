@@ -20,7 +20,18 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Key, Loop, Number, Part, Stop, UpdateBuffer
+from jaxgrad.parity.port.ir import (
+    ArrayProperty,
+    Helper,
+    Initial,
+    Key,
+    Loop,
+    Number,
+    Op,
+    Part,
+    Stop,
+    UpdateBuffer,
+)
 
 
 class _OfNode:
@@ -62,6 +73,10 @@ class StatementAnnotations(_OfNode):
     # with an input (`source/naming`).
     loop: Loop | None = None
 
+    # Whether the statement appends to a list of the port. Set by `syntax.append_to`; `cleaning`
+    # removes the statement if nothing reads the list.
+    appends: bool = False
+
     # Whether the statement names a value that has no name in the torch program. Set by `Scope.once`
     # and `merging/variants`; `finish/names` then looks for a better name.
     temporary: bool = False
@@ -84,6 +99,29 @@ class ExpressionAnnotations(_OfNode):
     # from the folded value, and by passes that name numbers after options; passes replace it.
     number: Number | None = None
 
+    # The operator of torch that this computes. Set by `rules/table` and `syntax.call_functional`;
+    # `syntax.parsed` sets it in code from text. Passes ask `is_op` and `parameters_of` of `syntax`.
+    computes: Op | None = None
+
+    # The function that this names, if the function is neither the port's nor an operator of torch.
+    # Set by `syntax.helper`; passes ask `syntax.calls`.
+    helper: Helper | None = None
+
+    # The property of an array that this reads. Set by `syntax.shape` and its like; the docstring of
+    # a function names sizes after the variables that unpack a shape (`finish/letters`).
+    array_property: ArrayProperty | None = None
+
+    # Whether numpy computes this while JAX traces, from sizes and configuration alone. Set by
+    # `calls/arrays` and `rules/masks`, which reads it.
+    numpy: bool = False
+
+    # Whether this is a dtype, such as `jnp.int32` or `bool`. Set by `syntax.literal`.
+    dtype: bool = False
+
+    # Where the array's values come from, if a variable of a flax class begins with it. Set by
+    # `nnx/initial_values`; the docstring of the class lists the variables without values.
+    initial: Initial | None = None
+
     # Whether the name is that of a function of the port, which may change, and not of a local
     # variable. Set by `syntax.call_written`.
     written: bool = False
@@ -102,7 +140,7 @@ class ExpressionAnnotations(_OfNode):
     stop: Stop | None = None
 
     # The part of a torch module that this expression of the params is, as in `p["conv"]["weight"]`.
-    # Set by `values/places`; flax classes reach it in another way, and a call that takes each
+    # Set by `values/parts`; flax classes reach it in another way, and a call that takes each
     # tensor of a module takes `**p["conv"]`.
     part: Part | None = None
 

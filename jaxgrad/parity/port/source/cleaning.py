@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 
 
 def cleaned(body: list[ast.stmt], *, left: bool = False) -> list[ast.stmt]:
@@ -14,16 +15,17 @@ def cleaned(body: list[ast.stmt], *, left: bool = False) -> list[ast.stmt]:
 
     Args:
         body: The statements.
-        left: Whether the last value of a variable that is read before goes too. Where turns of a
-            loop are written out, the last one needs it to be like the others.
+        left: Whether to remove the last value of a variable too, if only earlier ones are read. It
+            stays as long as an unrolled loop may be rolled again, because the last iteration must
+            then be like the others.
     """
     body = _without_repeated_tests([s for s in body if not _is_trivial(s)])
     while True:
         body = _without_overwritten(body, left)
         reads = Counter(name for s in body for name in _reads(s))
         for statement in ast.walk(ast.Module(body, [])):
-            if _is_append(statement):
-                reads[_appended(statement)] -= 1
+            if items := _appended(statement):
+                reads[items] -= 1
         kept = _kept(body, reads)
         if _count(kept) == _count(body):
             return kept
@@ -114,7 +116,7 @@ def _kept(body: list[ast.stmt], reads: Counter[str]) -> list[ast.stmt]:
     for statement in body:
         if isinstance(statement, ast.Assign) and not _is_read(statement.targets[0], reads):
             continue
-        if _is_append(statement) and reads[_appended(statement)] <= 0:
+        if (items := _appended(statement)) and reads[items] <= 0:
             continue
         if isinstance(statement, ast.For):
             statement.body = _kept(statement.body, reads)
@@ -142,18 +144,12 @@ def _is_read(target: ast.expr, reads: Counter[str]) -> bool:
     return True
 
 
-def _is_append(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Attribute)
-        and node.value.func.attr in ("append", "extend")
-        and isinstance(node.value.func.value, ast.Name)
-    )
-
-
-def _appended(node: ast.AST) -> str:
-    return node.value.func.value.id  # pyright: ignore[reportAttributeAccessIssue]
+def _appended(statement: ast.AST) -> str:
+    """Return the variable of a list that a statement appends to, or ""."""
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(items)))) if on_statement(statement).appends:
+            return items
+    return ""
 
 
 def _is_trivial(statement: ast.stmt) -> bool:

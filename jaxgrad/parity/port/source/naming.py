@@ -109,7 +109,9 @@ def docstring(written: Written, module: nn.Module) -> str:
     if owner is not None:
         label = owner.__name__ if label == "forward" else f"{owner.__name__}.{label}"
         if is_torch(function) and is_sequence(owner):
-            return _of_sequence(written.held, module) or f"{_public_package(owner)}.{label}."
+            return (
+                _of_sequence(written.module_paths, module) or f"{_public_package(owner)}.{label}."
+            )
         if is_torch(function) and is_torch(owner):
             return f"{_public_package(owner)}.{label}."
         place = _place(owner) if is_torch(function) else place

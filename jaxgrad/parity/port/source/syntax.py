@@ -7,15 +7,16 @@ import copy
 import functools
 import inspect
 import math
+import operator
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 import torch
 
 from jaxgrad import functional
-from jaxgrad.parity.port.ir import Stop
+from jaxgrad.parity.port.ir import ArrayProperty, Helper, Op, Stop
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 
@@ -37,6 +38,42 @@ def item(base: ast.expr, index: Any) -> ast.expr:
 
 def attribute(base: ast.expr, field: str) -> ast.expr:
     return ast.Attribute(base, field, ast.Load())
+
+
+def shape(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.SHAPE)
+
+
+def ndim(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.NDIM)
+
+
+def size(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.SIZE)
+
+
+def dtype_of(array: ast.expr) -> ast.Attribute:
+    return _property(array, ArrayProperty.DTYPE)
+
+
+def _property(array: ast.expr, field: ArrayProperty) -> ast.Attribute:
+    node = ast.Attribute(array, field.value, ast.Load())
+    on_expression(node).array_property = field
+    return node
+
+
+def is_shape(code: ast.AST | None) -> TypeGuard[ast.Attribute]:
+    """Return whether an expression is the shape of an array."""
+    return isinstance(code, ast.Attribute) and (
+        on_expression(code).array_property is ArrayProperty.SHAPE
+    )
+
+
+def append_to(items: ast.expr, value: ast.expr, *, method: str = "append") -> ast.Expr:
+    """Return the statement that appends to a list, or extends it."""
+    node = ast.Expr(call(attribute(items, method), value))
+    on_statement(node).appends = True
+    return node
 
 
 def unique(base: str, taken: Container[str]) -> str:
@@ -105,18 +142,82 @@ def called(code: ast.AST | None) -> str:
     return dotted_name(code.func) if isinstance(code, ast.Call) else ""
 
 
-def operator(code: ast.AST | None) -> Callable[..., Any] | None:
+_Code = TypeVar("_Code", bound=ast.expr)
+
+
+def computing(name: str, code: _Code) -> _Code:
+    """Return an expression with the name of the torch operator that it computes."""
+    on_expression(code).computes = Op(name)
+    return code
+
+
+def call_functional(name: str, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
+    """Return the call of a function of `jaxgrad.functional`."""
+    node = call(f"F.{name}", *args, **keywords)
+    on_expression(node).computes = Op(name, functional=True)
+    return node
+
+
+def is_op(code: ast.AST | None, names: Container[str]) -> bool:
+    """Return whether an expression computes one of some torch operators."""
+    op = None if code is None else on_expression(code).computes
+    return op is not None and op.name in names
+
+
+def functional_of(code: ast.AST | None) -> Callable[..., Any] | None:
     """Return the function of `jaxgrad.functional` that a call calls, or None."""
-    match code:
-        case ast.Call(ast.Attribute(ast.Name("F"), name)):
-            return getattr(functional, name, None)
-    return None
+    op = None if code is None else on_expression(code).computes
+    return operator.attrgetter(op.name)(functional) if op is not None and op.functional else None
 
 
 def parameters_of(code: ast.AST | None) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of the function of `jaxgrad.functional` that a call calls, by name."""
-    function = operator(code)
+    function = functional_of(code)
     return {} if function is None else inspect.signature(function).parameters
+
+
+def helper(function: Helper) -> ast.expr:
+    """Return the expression of a helper function."""
+    node = dotted(function.value)
+    on_expression(node).helper = function
+    return node
+
+
+def call_helper(function: Helper, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
+    """Return the call of a helper function."""
+    return call(helper(function), *args, **keywords)
+
+
+def calls(code: ast.AST | None, *functions: Helper) -> TypeGuard[ast.Call]:
+    """Return whether an expression is the call of one of some helper functions."""
+    return isinstance(code, ast.Call) and on_expression(code.func).helper in functions
+
+
+def template(lines: Iterable[str]) -> list[ast.stmt]:
+    """Return the statements of a template."""
+    (function,) = parsed("\n".join(["def _():", *("    " + line for line in lines)]))
+    assert isinstance(function, ast.FunctionDef)
+    return function.body
+
+
+def parsed(source: str) -> list[ast.stmt]:
+    """Return statements of the port that are given as text, with annotations.
+
+    They say which calls are of `jaxgrad.functional` and of helpers, and what is a shape.
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        module, _, label = called(node).partition(".")
+        if module == "F":
+            on_expression(node).computes = Op(label, functional=True)
+        elif isinstance(node, ast.Call) and called(node) in _HELPERS:
+            on_expression(node.func).helper = _HELPERS[called(node)]
+        elif isinstance(node, ast.Attribute) and node.attr == ArrayProperty.SHAPE.value:
+            on_expression(node).array_property = ArrayProperty.SHAPE
+    return tree.body
+
+
+_HELPERS = {helper.value: helper for helper in Helper}
 
 
 def stopped(code: ast.expr) -> ast.Call:
@@ -236,7 +337,12 @@ class _Substitute(ast.NodeTransformer):
 
 def with_part(node: Any, part: ast.expr, new: ast.expr) -> Any:
     """Return a copy of a node with one of its parts replaced."""
-    return copy.deepcopy(node, {id(part): new})
+    return with_parts(node, [(part, new)])
+
+
+def with_parts(node: Any, parts: Iterable[tuple[ast.expr, ast.expr]]) -> Any:
+    """Return a copy of a node with several of its parts replaced."""
+    return copy.deepcopy(node, {id(old): new for old, new in parts})
 
 
 def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:
@@ -374,6 +480,13 @@ def nonlocals(node: ast.AST) -> set[str]:
     return {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
 
 
+def dtype(name: str) -> ast.expr:
+    """Return the expression of a dtype."""
+    node = dotted(name)
+    on_expression(node).dtype = True
+    return node
+
+
 LARGEST = 64  # numbers of an array that are written out
 DTYPES = {
     torch.float64: "jnp.float64",
@@ -411,9 +524,9 @@ def literal(value: Any) -> ast.expr:
     if isinstance(value, complex):
         return constant(complex(value))
     if isinstance(value, torch.dtype):
-        return dotted(DTYPES[value])
+        return dtype(DTYPES[value])
     if isinstance(value, type) and issubclass(value, np.generic | bool | int | float):
-        return dotted(f"np.{value.__name__}" if issubclass(value, np.generic) else value.__name__)
+        return dtype(f"np.{value.__name__}" if issubclass(value, np.generic) else value.__name__)
     if isinstance(value, tuple):
         return ast.Tuple([literal(x) for x in value], ast.Load())
     if isinstance(value, list):
@@ -421,7 +534,7 @@ def literal(value: Any) -> ast.expr:
     if isinstance(value, dict):
         return ast.Dict([literal(k) for k in value], [literal(v) for v in value.values()])
     if isinstance(value, np.ndarray | np.generic) and value.size <= LARGEST:
-        return call("jnp.array", literal(value.tolist()))
+        return call_helper(Helper.ARRAY, literal(value.tolist()))
     if isinstance(value, slice):
         parts = (value.start, value.stop, value.step)
         return ast.Slice(*(None if x is None else literal(x) for x in parts))

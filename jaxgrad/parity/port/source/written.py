@@ -8,12 +8,13 @@ import types
 from typing import Any
 
 from jaxgrad._core.source import short_name
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import Hole, Place
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Written:
-    """A function of the port."""
+    """A function of the port, which passes change; two are the same if they are one object."""
 
     name: str
     function: types.FunctionType  # torch's function
@@ -24,7 +25,8 @@ class Written:
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
     hole: Hole | None = None  # what is to be written by hand in its place
     base: str = ""  # the name that it has if no other function has it
-    held: set[str] = dataclasses.field(default_factory=set)  # the modules that it was written for
+    # The modules that it was written for.
+    module_paths: set[str] = dataclasses.field(default_factory=set)
 
     @classmethod
     def helper(cls, source: str, doc: str, writer: Any) -> Written:
@@ -35,7 +37,7 @@ class Written:
             doc: Its docstring.
             writer: The function that adds it to the port.
         """
-        node = ast.parse(source).body[0]
+        (node,) = syntax.parsed(source)
         assert isinstance(node, ast.FunctionDef)
         return cls(node.name, writer, node, None, doc)
 

@@ -83,7 +83,7 @@ def _covers(store: Store, path: str) -> bool:
 
 def _places(stores: Sequence[Store], scope: Scope) -> list[ast.expr]:
     """Return each place once, without those inside of another one."""
-    known = {param_paths.PARAMS, *scope.turning}
+    known = {param_paths.PARAMS, *scope.loop_modules}
     if scope.run.classes is None:  # a loop in the arm has put its modules' params in their place
         stores = [x for x in stores if param_paths.of(x.place).owner in known]
     found = {param_paths.of(x.place): x.place for x in stores}

@@ -12,7 +12,10 @@ from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.binding import bind, stopped, with_name
 from jaxgrad.parity.port.values.computed import computed_once
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.results import method_names
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Items,
@@ -23,9 +26,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.lengths import is_counted
-from jaxgrad.parity.port.values.results import method_names
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, has_list, tensors_in
 
 

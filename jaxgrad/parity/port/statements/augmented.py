@@ -10,9 +10,9 @@ from jaxgrad.parity.port.calls import inplace, memory
 from jaxgrad.parity.port.expressions import arithmetic, indexing
 from jaxgrad.parity.port.functions import rearranging
 from jaxgrad.parity.port.statements.assignments import store
-from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
 from jaxgrad.parity.port.values.lengths import is_counted
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 

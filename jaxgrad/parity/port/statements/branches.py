@@ -7,14 +7,15 @@ import dataclasses
 
 import torch
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.statements import arm_stores
 from jaxgrad.parity.port.values.binding import bind_results
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.values.scope import Scope, Store
 from jaxgrad.parity.port.values.unchanged import unchanged
+from jaxgrad.parity.port.values.value_types import Folded, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 
@@ -123,7 +124,7 @@ def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
         except (Broken, Continued) as how:
             word = "break" if isinstance(how, Broken) else "continue"
             raise scope.refuse(
-                f"a `{word}` in a branch on the value of a tensor: JAX traces every turn of a "
+                f"a `{word}` in a branch on the value of a tensor: JAX traces every iteration of a "
                 "loop; choose the result with torch.where",
                 node,
             ) from None
@@ -200,4 +201,4 @@ def _cond(
     )
     if test.real.dtype is not torch.bool:
         code = ast.Compare(code, [ast.NotEq()], [syntax.constant(0)])
-    return syntax.call("lax.cond", code, *labels, *map(syntax.name, locals_))
+    return syntax.call_helper(Helper.COND, code, *labels, *map(syntax.name, locals_))

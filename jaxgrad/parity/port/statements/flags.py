@@ -17,8 +17,8 @@ from jaxgrad.parity.port.statements import branches as arms
 from jaxgrad.parity.port.statements import holes
 from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.fixed import buffers_of, tables
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor
 from jaxgrad.parity.port.values.scope import Run, Scope
+from jaxgrad.parity.port.values.value_types import Folded, Tensor
 
 
 def of_test(test: Tensor) -> frozenset[str] | None:

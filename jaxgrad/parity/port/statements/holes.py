@@ -24,9 +24,9 @@ from jaxgrad.parity.port.source.refusals import Hole, Place, PortError
 from jaxgrad.parity.port.source.source import free_names
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Closure, Size, Value, is_dynamic
 from jaxgrad.parity.port.values.leaving import Returned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Closure, Size, Value, is_dynamic
 from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 

@@ -9,9 +9,9 @@ import torch
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.values.binding import bind_results
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.leaving import Returned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 

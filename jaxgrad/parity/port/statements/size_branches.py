@@ -11,9 +11,9 @@ from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches
-from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
+from jaxgrad.parity.port.values.value_types import Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -37,11 +37,11 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
     Raises:
         PortError: The other arm cannot be written, or the arms change more than variables.
     """
-    remarks = [*scope.held, *scope.comments_above(node.lineno)]
+    remarks = [*scope.pending_comments, *scope.comments_above(node.lineno)]
     before, taken = dict(scope.values), bool(test.real)
     arms: dict[bool, branches.Arm] = {}
     for which in (not taken, taken):
-        scope.held, scope.shown = [], node.lineno
+        scope.pending_comments, scope.shown = [], node.lineno
         scope.values.clear()
         scope.values.update(before)
         try:

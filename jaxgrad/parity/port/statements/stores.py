@@ -16,7 +16,10 @@ from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_obj
 from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import kept, stop_all
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.settings import is_same
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,
@@ -26,9 +29,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Tensor,
     Value,
 )
-from jaxgrad.parity.port.values.lengths import pinned
-from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
-from jaxgrad.parity.port.values.settings import is_same
 from jaxgrad.parity.port.values.values import code_of, real_of, tensors_in
 
 

@@ -9,8 +9,8 @@ import torch
 from jaxgrad.parity.port.functions import context_managers
 from jaxgrad.parity.port.statements import regions
 from jaxgrad.parity.port.values.binding import bind
-from jaxgrad.parity.port.values.kinds_of_values import Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Value
 from jaxgrad.parity.port.values.values import folded
 
 
@@ -34,6 +34,6 @@ def with_statement(node: ast.With, scope: Scope) -> None:
     elif isinstance(context.real, torch.autocast):
         regions.autocast(ast.copy_location(ast.With([item], body), node), context.real, scope)
     else:
-        scope.held = [*scope.held, *scope.comments_above(node.lineno)]
+        scope.pending_comments = [*scope.pending_comments, *scope.comments_above(node.lineno)]
         with context_managers.entered(context.real, scope, node) as value:
             block(folded(value))

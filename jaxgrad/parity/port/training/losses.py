@@ -18,9 +18,9 @@ from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.inputs import input_value, tensors
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, is_dynamic, renamed
 from jaxgrad.parity.port.values.scope import Run
 from jaxgrad.parity.port.values.top_scope import top_scope
+from jaxgrad.parity.port.values.value_types import Folded, Value, is_dynamic, renamed
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -16,7 +16,7 @@ from jaxgrad.parity.port.source.source import Source, source_of
 from jaxgrad.parity.port.training.schedule_expressions import Expressions, Known, Local, written
 
 
-LONGEST = 64  # turns of a loop that is unrolled
+LONGEST = 64  # iterations of a loop that is unrolled
 
 
 def plain(function: Callable[..., Any]) -> tuple[types.FunctionType, dict[str, Known]]:

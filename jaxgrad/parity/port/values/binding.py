@@ -12,7 +12,9 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.views import is_part
 from jaxgrad.parity.port.values import state
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.results import method_names
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Folded,
@@ -25,8 +27,6 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.results import method_names
-from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, has_list, tensors_in
 
 
@@ -109,7 +109,7 @@ def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Val
     """Return a value that is stored, under a name that no variable has.
 
     A variable may get another value later, and what is stored stays. A `lasting` name is not used
-    again in the next turn of a loop, so that each turn of the loop keeps its own value.
+    again in the next iteration of a loop, so that each iteration of the loop keeps its own value.
     """
     if not isinstance(value, Tensor | Size) or (scope.plain and isinstance(value, Size)):
         return value

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value, is_dynamic, renamed
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Value, is_dynamic, renamed
 from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Tensor, Value
 
 
 def constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
@@ -25,8 +26,8 @@ def constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
 def _literal(tensor: torch.Tensor) -> ast.expr:
     nested = syntax.literal(tensor.tolist())
     if tensor.dtype == torch.bool and tensor.numel():
-        return syntax.call("jnp.array", nested)
-    return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
+        return syntax.call_helper(Helper.ARRAY, nested)
+    return syntax.call_helper(Helper.ARRAY, nested, dtype=syntax.literal(tensor.dtype))
 
 
 def holds_parts(real: Any) -> bool:

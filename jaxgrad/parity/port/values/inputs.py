@@ -14,8 +14,8 @@ from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import bind
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Folded, Items, Tensor, Value
 
 
 def input_value(name: str, value: Any, scope: Scope) -> Value:

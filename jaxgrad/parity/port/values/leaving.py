@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.values.value_types import Value
 
 
 class Returned(Exception):

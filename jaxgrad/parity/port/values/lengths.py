@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -46,7 +46,7 @@ def require_count(code: ast.expr, count: int, scope: Scope, node: ast.AST) -> No
 def pinned(value: Value, scope: Scope, node: ast.AST) -> Any:
     """Return the number, text or slice of the run, and assert that each size in it is the same.
 
-    A counter of a loop with a fixed number of turns needs no assertion.
+    A counter of a loop with a fixed number of iterations needs no assertion.
     """
     if scope.run.ranks.fixes(value):
         return real_of(value)

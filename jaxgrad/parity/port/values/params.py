@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from jaxgrad._core.copies import copy_to_numpy
-from jaxgrad.parity.port.values.places import is_numbered
+from jaxgrad.parity.port.values.parts import is_numbered
 
 
 @dataclasses.dataclass(frozen=True)

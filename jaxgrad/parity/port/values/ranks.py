@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Size, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Fields, Items, Size, Tensor, Value
 
 
 @dataclasses.dataclass
@@ -33,8 +33,7 @@ def tests(names: Sequence[str], values: Sequence[Value]) -> list[ast.Compare]:
         for found in _arrays(syntax.name(name), value)
     )
     return [
-        ast.Compare(syntax.attribute(code, "ndim"), [ast.Eq()], [syntax.constant(ndim)])
-        for code, ndim in arrays
+        ast.Compare(syntax.ndim(code), [ast.Eq()], [syntax.constant(ndim)]) for code, ndim in arrays
     ]
 
 

@@ -11,7 +11,7 @@ from torch.distributions import Distribution
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.value_types import (
     Closure,
     Fields,
     Items,

@@ -22,10 +22,10 @@ from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values.classes import Classes
-from jaxgrad.parity.port.values.kinds_of_values import Size, Value
 from jaxgrad.parity.port.values.ranks import Ranks
 from jaxgrad.parity.port.values.settings import Settings
 from jaxgrad.parity.port.values.size_tests import SizeTests
+from jaxgrad.parity.port.values.value_types import Size, Value
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -125,13 +125,13 @@ class Scope:
     names: set[str] = dataclasses.field(default_factory=set)  # names that the port's function uses
     lasting: set[str] = dataclasses.field(default_factory=set)  # names of stored values
     indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
-    turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
+    loop_modules: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
     changes: bool = False  # whether the method changes variables, if the port has classes
     stores: list[Store] = dataclasses.field(default_factory=list)  # of new buffers, so far
     shown: int = 0  # the last source line whose comments were kept
     folded: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # numbers it is given
-    held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
+    pending_comments: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)  # variable -> port's name
     resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
     code: types.CodeType | None = None  # of the function that became this function of the port
@@ -172,7 +172,7 @@ class Scope:
     def hold_comments(self, node: ast.stmt) -> None:
         """Keep the comments above a folded statement for the next one that the port has."""
         if node.lineno > self.shown:
-            self.held += self.comments_above(node.lineno)
+            self.pending_comments += self.comments_above(node.lineno)
             self.shown = node.end_lineno or node.lineno
 
     def _comments(self) -> tuple[list[str], str]:
@@ -183,7 +183,7 @@ class Scope:
         if isinstance(node, ast.For | ast.With | ast.If | ast.While):
             last = first
         self.shown = last
-        above, self.held = [*self.held, *self.comments_above(first)], []
+        above, self.pending_comments = [*self.pending_comments, *self.comments_above(first)], []
         inside = [source.comments[n] for n in range(first, last) if n in source.own_lines]
         trailing = source.comments.get(last, "") if last not in source.own_lines else ""
         inside = [text for text in inside if not MARK.match(text)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from jaxgrad.parity.port.source.refusals import Place
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
+from jaxgrad.parity.port.values.value_types import Folded, Size, Tensor, Value
 
 
 @dataclasses.dataclass

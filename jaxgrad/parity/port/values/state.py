@@ -14,8 +14,8 @@ from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
-from jaxgrad.parity.port.values.kinds_of_values import Items, Value
 from jaxgrad.parity.port.values.scope import Scope, Store
+from jaxgrad.parity.port.values.value_types import Items, Value
 
 
 def is_leaf(code: ast.expr | None) -> bool:
@@ -44,7 +44,7 @@ def note(statement: ast.Assign, scope: Scope, node: ast.AST) -> None:
         return
     on_statement(statement).update = UpdateBuffer()
     for owner in syntax.updated(statement):
-        if owner != PARAMS and owner not in scope.turning:
+        if owner != PARAMS and owner not in scope.loop_modules:
             raise _out_of_reach(isinstance(statement.targets[0], ast.Tuple), scope, node)
         scope.stateful |= owner == PARAMS
 
@@ -78,7 +78,7 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     label = path[-1] if path and isinstance(path[-1], str) else "module"
     count = len(value.items) if isinstance(value, Items) else 0
     if not path and count > 1:  # a method of the module itself
-        label = re.sub(r"_\d+$", "", syntax.called(code)) or label
+        label = re.sub(r"_\d+$", "", code.func.id) if syntax.is_written(code.func) else label
     result = scope.fresh(f"{label}_out") if value.real is not None else "_"
     targets: list[ast.expr] = [ast.Name(result, ast.Store()), syntax.as_target(params)]
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)

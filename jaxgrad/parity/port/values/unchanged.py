@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value
 from jaxgrad.parity.port.values.scope import Run, Scope
+from jaxgrad.parity.port.values.value_types import Fields, Items, Value
 from jaxgrad.parity.port.values.values import tensors_in
 
 

@@ -17,7 +17,7 @@ from jaxgrad.parity.port.ir import NameOf, Number
 from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import (
+from jaxgrad.parity.port.values.value_types import (
     Fields,
     Folded,
     Items,

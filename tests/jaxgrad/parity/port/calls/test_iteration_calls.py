@@ -35,7 +35,7 @@ class Total(Layer):
 
 
 def test_a_total_that_starts_at_a_number_stays_a_loop():
-    """The first turn reads the variable, not its first value, so that other lengths work."""
+    """The first iteration reads the variable, not its first value, so that other lengths work."""
     module = Total()
     ported = port(module, (SEQUENCE,), prove=False)
 
@@ -46,8 +46,8 @@ def test_a_total_that_starts_at_a_number_stays_a_loop():
     assert np.allclose(ported.fn(params, longer), expected, atol=1e-5)
 
 
-def test_one_turn_of_a_total_does_not_stand_for_all():
-    """A loop of one turn that changes a constant asserts that it has one turn."""
+def test_one_iteration_of_a_total_does_not_stand_for_all():
+    """A loop of one iteration that changes a constant asserts that it has one iteration."""
     assert "assert len(range(x.shape[1])) == 1" in source(Total(), SEQUENCE[:, :1])
 
 
@@ -61,7 +61,7 @@ class Counter(Layer):
 
 
 def test_a_counter_unrolls_a_loop():
-    """A number that each turn changes is folded, and the number of turns is asserted."""
+    """A number that each iteration changes is folded, and the number of iterations is asserted."""
     assert "== 3" in source(Counter(), SEQUENCE)
     assert agrees(Counter(), SEQUENCE)
 

@@ -5,12 +5,16 @@ import ast
 import pytest
 
 from jaxgrad.parity.port.finish.idioms import with_features_read, with_idioms
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.writer import function_text
 from jaxgrad.parity.port.source.written import Written
 
 
 def rewritten(statement: str) -> str:
     written = Written.helper(f"def f(x, y):\n    {statement}\n    return a", "", ast)
+    for node in ast.walk(written.node):
+        if isinstance(node, ast.Call) and syntax.called(node) == "jnp.split":
+            syntax.computing("split", node)  # as the rule of torch's operator does
     (new,) = with_features_read(with_idioms([written]))
     return function_text(new).splitlines()[2].strip()
 

@@ -93,7 +93,7 @@ def test_several_keys_are_split_at_once_and_have_names_of_their_own():
 
 
 def test_a_loop_over_modules_goes_over_keys_too():
-    """The keys of a loop are split before it; a loop over a size splits in each turn."""
+    """The keys of a loop are split before it; a loop over a size splits in each iteration."""
     text = source(Loops(True))
     head = 'for layer, layer_rng in zip(p["layers"], split_rng(rng, len(p["layers"]))):'
     assert head in text and text.count("split_rng(") == 2
@@ -112,7 +112,7 @@ def test_keys_of_one_kind_are_named_after_the_modules_that_they_are_for():
 
 
 class Heads(nn.Module):
-    """One dropout draws in each turn of a loop, and once more after it."""
+    """One dropout draws in each iteration of a loop, and once more after it."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The turns of a loop that differ in numbers alone are written as a loop."""
+"""The iterations of a loop that differ in numbers alone are written as a loop."""
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ class Dilated(nn.Module):
         return total
 
 
-def test_numbers_of_the_turns_are_a_tuple():
+def test_numbers_of_the_iterations_are_a_tuple():
     text = source(Dilated(), X)
     assert "for i, dilation in enumerate((1, 2, 4)):" in text
     assert 'F.conv1d(F.pad(x, (dilation, 0)), **p["filters"][i], dilation=dilation)' in text
@@ -70,7 +70,7 @@ def test_statements_of_the_author_stay_as_they_are():
 
 
 class Shifted(Alternating):
-    """Each turn reads another parameter, which is not an element of a list."""
+    """Each iteration reads another parameter, which is not an element of a list."""
 
     def __init__(self):
         super().__init__()
@@ -93,7 +93,7 @@ class Signed(Alternating):
         return x
 
 
-def test_turns_that_differ_in_more_than_a_number_are_no_loop():
+def test_iterations_that_differ_in_more_than_a_number_are_not_a_loop():
     """Another name of a parameter, and another sign, are not an index."""
     text = source(Shifted(), X)
     assert 'p["early"]' in text and 'p["late"]' in text

@@ -43,8 +43,8 @@ def test_a_loop_over_pairs_collects_both_modules():
 
 
 @pytest.mark.slow
-def test_turns_that_differ_are_written_one_by_one():
-    """No variable is assigned to itself between the turns."""
+def test_iterations_that_differ_are_written_one_by_one():
+    """No variable is assigned to itself between the iterations."""
     assert "    x = x\n" not in source(Pairs(2.0, 3.0), X)
     assert proves(Pairs(2.0, 3.0), X)
 
@@ -97,8 +97,8 @@ class Growing(nn.Module):
         return torch.cat(found, 1) + len(kept)
 
 
-def test_a_loop_of_no_turns_after_a_loop():
-    """A loop without turns is left out, and so is the sum of a list and an empty one."""
+def test_a_loop_without_iterations_after_a_loop():
+    """A loop without iterations is left out, and so is the sum of a list and an empty one."""
     assert proves(Growing(), X)
     assert "kept" not in source(Growing(), X)
 

@@ -115,7 +115,7 @@ def test_stacked_params_are_scanned_as_they_are():
     np.testing.assert_array_equal(file.tower(once, X), file.tower(params, X))
 
 
-def test_numbers_and_outputs_of_the_last_turn_are_carried():
+def test_numbers_and_outputs_of_the_last_iteration_are_carried():
     """A sum that starts at 0 is carried."""
     torch.manual_seed(0)
     source = port(WithTotal(), (X,), scan=True).source
@@ -126,7 +126,7 @@ def test_numbers_and_outputs_of_the_last_turn_are_carried():
 @pytest.mark.parametrize(
     "module",
     [
-        WithLast(),  # `y` has no value before the first turn
+        WithLast(),  # `y` has no value before the first iteration
         Growing(),  # `x` changes its shape
         WithMemory(),
         Tower([Unit(), Unit(), nn.Tanh()]),

@@ -1,4 +1,4 @@
-"""The statements of a loop that is written turn by turn."""
+"""The statements of a loop that is written iteration by iteration."""
 
 import numpy as np
 import pytest

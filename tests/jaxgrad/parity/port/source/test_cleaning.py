@@ -19,13 +19,13 @@ def lines(source: str) -> list[str]:
     [
         ("y = a\ny = b\nreturn y", ["y = b", "return y"]),
         ("h, w = a\nh = b\nw = h\nreturn h * w", ["h = b", "w = h", "return h * w"]),
-        ("y = a\nfor i in b:\n    y = i\nreturn y", None),  # the loop may run no turn
+        ("y = a\nfor i in b:\n    y = i\nreturn y", None),  # the loop may run no iteration
         ("y = a\ny = y + 1\nreturn y", None),
         ("y, z = a\ny = b\nreturn y + z", None),
         ("y = a\np['w'] = y\ny = b\nreturn f(y, p)", None),
         ("y = a\n\ndef f(x):\n    return x + y\nz = f(a)\ny = b\nreturn y + z", None),
         ("assert a > 1\nx = f()\nassert a > 1\nreturn x", ["assert a > 1", "x = f()", "return x"]),
-        ("y = a\nz = f(y)\nz = g(z)\nreturn y", None),  # as in the last turn of a loop
+        ("y = a\nz = f(y)\nz = g(z)\nreturn y", None),  # as in the last iteration of a loop
         ("if a:\n    y = f(b)\nelse:\n    y = g(b)\nassert h(y)\ny = a\nreturn y", None),
         ("y = b\nif a:\n    y = f(y)\nreturn b", ["return b"]),
         ("z = b\nif a:\n    y = f(b)\nelse:\n    z = g(b)\nreturn z",

@@ -1,10 +1,12 @@
 """Helpers for the expressions of the port."""
 
 import ast
+import copy
 
 import pytest
 
-from jaxgrad.parity.port.ir import UpdateBuffer
+from jaxgrad import functional
+from jaxgrad.parity.port.ir import Helper, UpdateBuffer
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 
@@ -87,3 +89,34 @@ def test_a_stop_is_known_by_what_it_means():
     assert syntax.inside_stop(stop) is value and syntax.text(stop) == "lax.stop_gradient(x)"
     assert syntax.inside_stop(syntax.call("lax.stop_gradient", value)) is None
     assert syntax.inside_stop(value) is None and syntax.inside_stop(None) is None
+
+
+def test_a_call_says_what_it_calls_whatever_its_text():
+    """A pass recognises a helper by its annotation, not by the name in its text."""
+    code = syntax.call_helper(Helper.GRAD, syntax.name("f"))
+
+    assert syntax.text(code) == "jax.grad(f)"
+    assert syntax.calls(code, Helper.GRAD) and not syntax.calls(code, Helper.PARTIAL)
+    assert syntax.calls(copy.deepcopy(code), Helper.PARTIAL, Helper.GRAD)
+    assert not syntax.calls(syntax.call("jax.grad", syntax.name("f")), Helper.GRAD)
+
+
+def test_a_functional_call_has_the_parameters_of_its_function():
+    """The parameters of a call of JAX are unknown, even if it computes the same operator."""
+    code = syntax.call_functional("linalg.norm", syntax.name("x"))
+    other = syntax.computing("linalg.norm", syntax.call("jnp.linalg.norm", syntax.name("x")))
+
+    assert syntax.text(code) == "F.linalg.norm(x)"
+    assert syntax.functional_of(code) is functional.linalg.norm
+    assert "ord" in syntax.parameters_of(code)
+    assert syntax.is_op(code, ("linalg.norm",)) and syntax.is_op(other, ("linalg.norm",))
+    assert not syntax.parameters_of(other) and not syntax.is_op(code, ("norm",))
+
+
+def test_a_template_has_the_annotations_of_code_that_rules_write():
+    """The statements of a template are parsed from text, and passes treat them as any others."""
+    first, last = syntax.template(["size = x.shape", "return F.relu(x)"])
+
+    assert isinstance(first, ast.Assign) and syntax.is_shape(first.value)
+    assert isinstance(last, ast.Return) and syntax.is_op(last.value, ("relu",))
+    assert syntax.functional_of(last.value) is functional.relu

@@ -170,8 +170,8 @@ class Positions(nn.Module):
         return parts[0] * sizes[0] + parts[1] * sizes[1]
 
 
-def test_each_turn_of_a_loop_stores_its_own_value():
-    """A list has the values of all turns, not several times that of the last one."""
+def test_each_iteration_of_a_loop_stores_its_own_value():
+    """A list has the values of all iterations, not several times that of the last one."""
     torch.manual_seed(0)
     module = Positions()
     assert agrees(module, X)

@@ -270,7 +270,7 @@ class BrokenOff(Layer):
 
 
 def test_a_loop_that_is_left_may_be_longer():
-    """The port asserts that the loop does not end before the turn that leaves it."""
+    """The port asserts that the loop does not end before the iteration that leaves it."""
     assert all(_matches(BrokenOff, x) for x in (X, OTHERS[1]))
     with pytest.raises(AssertionError, match="runs 4 times"):
         _matches(BrokenOff, OTHERS[0])

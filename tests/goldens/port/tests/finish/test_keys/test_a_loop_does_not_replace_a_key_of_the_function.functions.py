@@ -14,7 +14,7 @@ F = functional.at("2.13")
 
 
 def heads_forward(p, x, *, rng=None, training=False):
-    """One dropout draws in each turn of a loop, and once more after it.
+    """One dropout draws in each iteration of a loop, and once more after it.
 
     Heads (finish/test_keys.py:0): x (N, 3) -> (N, 3).
     """
@@ -49,7 +49,7 @@ F = functional.at("2.13")
 
 
 def heads_forward(p, x, *, rng=None, training=False):
-    """One dropout draws in each turn of a loop, and once more after it.
+    """One dropout draws in each iteration of a loop, and once more after it.
 
     Heads (finish/test_keys.py:0): x (N, 3) -> (N, 3).
     """

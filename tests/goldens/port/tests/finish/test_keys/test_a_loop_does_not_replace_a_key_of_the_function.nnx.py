@@ -6,7 +6,7 @@ from jaxgrad.nnx import Dropout, Linear
 
 
 class Heads(nnx.Module):
-    """One dropout draws in each turn of a loop, and once more after it.
+    """One dropout draws in each iteration of a loop, and once more after it.
 
     Heads (finish/test_keys.py:0).
     """
@@ -33,7 +33,7 @@ from jaxgrad.nnx import Dropout, Linear
 
 
 class Heads(nnx.Module):
-    """One dropout draws in each turn of a loop, and once more after it.
+    """One dropout draws in each iteration of a loop, and once more after it.
 
     Heads (finish/test_keys.py:0).
     """

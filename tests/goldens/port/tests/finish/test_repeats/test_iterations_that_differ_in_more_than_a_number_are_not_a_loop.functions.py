@@ -12,7 +12,7 @@ F = functional.at("2.13")
 
 
 def shifted(p, x):
-    """Each turn reads another parameter, which is not an element of a list.
+    """Each iteration reads another parameter, which is not an element of a list.
 
     Shifted (finish/test_repeats.py:0): x (N, 4, L) -> (N, 4, L).
     """
@@ -40,7 +40,7 @@ F = functional.at("2.13")
 
 
 def shifted(p, x):
-    """Each turn reads another parameter, which is not an element of a list.
+    """Each iteration reads another parameter, which is not an element of a list.
 
     Shifted (finish/test_repeats.py:0): x (N, 4, L) -> (N, 4, L).
     """

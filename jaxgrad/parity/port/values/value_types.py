@@ -1,4 +1,4 @@
-"""The kinds of values of a torch program: folded, or with an expression that computes it."""
+"""The types of values of a torch program: folded, or with an expression that computes it."""
 
 from __future__ import annotations
 

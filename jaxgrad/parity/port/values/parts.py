@@ -8,7 +8,7 @@ from torch import nn
 
 from jaxgrad.parity.port.ir import How, Part
 from jaxgrad.parity.port.source.annotations import on_expression
-from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.value_types import Module
 
 
 def reached(

@@ -10,7 +10,7 @@ from jaxgrad.nnx import Conv1d
 
 
 class Shifted(nnx.Module):
-    """Each turn reads another parameter, which is not an element of a list.
+    """Each iteration reads another parameter, which is not an element of a list.
 
     Shifted (finish/test_repeats.py:0).
     """
@@ -52,7 +52,7 @@ from jaxgrad.nnx import Conv1d
 
 
 class Shifted(nnx.Module):
-    """Each turn reads another parameter, which is not an element of a list.
+    """Each iteration reads another parameter, which is not an element of a list.
 
     Shifted (finish/test_repeats.py:0).
     """
