@@ -92,12 +92,6 @@ def _of_array(code: Any) -> ast.Call:
     return ast.Call(syntax.call_helper(Helper.GRAD, code.func.args[0]), code.args, code.keywords)
 
 
-def _has_own_dtype(code: ast.Call) -> bool:
-    """Return whether a call is `jnp.zeros(shape)` or `jnp.ones(shape)`, in JAX's default dtype."""
-    is_constant = syntax.called(code) in ("jnp.zeros", "jnp.ones")
-    return is_constant and len(code.args) == 1 and not code.keywords
-
-
 class _Plain(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
@@ -122,10 +116,6 @@ class _Plain(ast.NodeTransformer):
         only = node.args[0] if len(node.args) == 1 else None
         if syntax.is_op(node, RESHAPED) and isinstance(only, ast.Starred):
             node.args = [only.value]
-        match node:
-            case ast.Call(ast.Attribute(ast.Call() as filled, "astype"), [dtype], []):
-                if _has_own_dtype(filled):
-                    return ast.Call(filled.func, filled.args, [ast.keyword("dtype", dtype)])
         for keyword in node.keywords:
             if keyword.arg == "axis" and isinstance(keyword.value, ast.List):
                 keyword.value = ast.Tuple(keyword.value.elts, ast.Load())

@@ -115,8 +115,15 @@ def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
     return rule
 
 
+_FILLED = ("zeros", "ones")
+
+
 def astype(code: ast.expr, dtype: ast.expr, before: torch.dtype | None = None) -> ast.expr:
-    """Return a cast; a range and classes of integers are made in the new dtype at once."""
+    """Return a cast; zeros, a range and classes of integers are made in the new dtype at once."""
+    if isinstance(code, ast.Call) and syntax.is_op(code, _FILLED):
+        if len(code.args) == 1 and not code.keywords:
+            code.keywords.append(ast.keyword("dtype", dtype))
+            return code
     if isinstance(code, ast.Call) and before is torch.int64:
         given = next((k for k in code.keywords if k.arg == "dtype"), None)
         if syntax.is_op(code, ("one_hot",)) and given is not None:

@@ -32,13 +32,6 @@ def test_one_result_of_a_written_call_is_that_result():
     assert rewritten("a = (f(x), *y)[1]") == "a = (f(x), *y)[1]"
 
 
-def test_a_constant_array_is_made_in_the_dtype_that_it_is_cast_to():
-    """Zeros and ones are exact in each dtype; an array with a dtype of its own keeps its cast."""
-    assert rewritten("a = jnp.zeros((x,)).astype(y.dtype)") == "a = jnp.zeros((x,), dtype=y.dtype)"
-    for kept in ("jnp.ones(x, dtype=bool).astype(y.dtype)", "jnp.full(x, 0.1).astype(y.dtype)"):
-        assert rewritten(f"a = {kept}") == f"a = {kept}"
-
-
 def test_a_tensor_of_which_three_parts_are_unpacked_is_split_at_two_places():
     split = "jnp.split(x, list(range(8, x.shape[1], 8)), axis=1)"
     text = rewritten(f"q, k, v = [t + 1 for t in {split}]")

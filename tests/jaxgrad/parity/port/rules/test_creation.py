@@ -145,3 +145,24 @@ class Cast(nn.Module):
 def test_old_names_of_dtypes():
     """`x.type()` is a text, and `x.type(text)` a cast."""
     assert agrees(Cast(), X)
+
+
+class Summed(nn.Module):
+    """Rows are added to zeros in their dtype, and ones have a dtype before the cast."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.fc(x)
+        rows = torch.zeros(2, 4).to(h).index_add(0, torch.tensor([0, 1, 0]), h)
+        return rows * torch.ones(4, dtype=torch.int32).to(h)
+
+
+def test_zeros_are_made_in_the_dtype_that_they_are_cast_to():
+    """An array with a dtype of its own keeps its cast."""
+    written = source(Summed(), X)
+    assert "jnp.zeros((2, 4), dtype=h.dtype)" in written
+    assert written.count(".astype(") == 1
+    assert agrees(Summed(), X)
