@@ -512,8 +512,7 @@ def clamped(call: TorchCall) -> Mistakes:
             pairs = list(zip(bounds, used, strict=True))
             changed = [(new, old) for new, old in pairs if new != old]
             if None in bounds and call.op == "hardtanh":
-                yield call.by(text, torch.clamp, x, *bounds)
-                continue
+                continue  # which has two bounds
             wrong = call.replaced(text, **dict(zip(names, bounds, strict=True)))
             numbers_differ = len(changed) == 1 and None not in changed[0]
             yield wrong.fixed(*(f"{n:g}" for n in changed[0])) if numbers_differ else wrong

@@ -63,7 +63,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("gather", "index_select"), (general.gathered,)),
     "embedding_bag": (layers.bag,),
     **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
-    "hardtanh": (general.clamped, general.activation),
+    "hardtanh": (general.activation, general.clamped),
     "masked_fill": (masks.filled,),
     "where": (masks.chosen,),
     "repeat_interleave": (general.repeated,),
