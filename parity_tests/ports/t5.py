@@ -435,7 +435,7 @@ BUGS: tuple[Bug, ...] = (
         "shared",
         plant=dict(shift=identity),
         about="The decoder's input is not shifted, so it sees its target.",
-        cause="torch's pad is missing|shifted",
+        cause="torch's pad is missing|shifted|reads the integers of target, torch .* result of pad",
     ),
     Bug(
         "memory_mask",

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from jaxgrad.parity.prove.causes.mistakes.call import NUMBER, Mistakes, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.signatures import is_number
-from jaxgrad.parity.prove.wording import Setting, Told
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Setting, Told
 
 
 # Arguments that change no number of the result, and those of other mistakes.
@@ -68,14 +68,27 @@ def _at_defaults(call: TorchCall) -> Mistakes:
 def _with_numbers(call: TorchCall) -> Mistakes:
     for name, parameter in _parameters(call).items():
         used = call.named(name)
+        if not is_number(parameter, used):
+            continue
         given = call.numbers if name in call.bound else call.numbers[:_NUMBERS]
-        for number in (*given, 0.0) if is_number(parameter, used) else ():
+        default = _result_at(call, name, parameter.default)
+        for number in (*given, 0.0):
             whole = isinstance(used, int) and float(number).is_integer()  # integers stay integers
             other = int(number) if whole else number
-            if f"{other:g}" != f"{used:g}":
-                text = Setting(name, f"{other:g}", f"{used:g}")
-                wrong = call.replaced(text, f"{other:g}", **{name: other})
+            text = Setting(name, f"{other:g}", f"{used:g}")
+            wrong = call.replaced(text, f"{other:g}", **{name: other})
+            # A number below a bound may have the effect of the default.
+            if f"{other:g}" != f"{used:g}" and not _equal(_result_at(call, name, other), default):
                 yield wrong.fixed(f"{other:g}", f"{used:g}")
+
+
+def _result_at(call: TorchCall, name: str, value: Any) -> Any:
+    """Return the result of a call with another argument; None if there is none."""
+    try:
+        with torch.no_grad():
+            return call.replaced(NO_DIFFERENCE, **{name: value}).result
+    except Exception:  # the function does not accept the argument
+        return None
 
 
 def _with_flags(call: TorchCall) -> Mistakes:
@@ -105,8 +118,8 @@ def _with_effect(call: TorchCall, mistakes: Mistakes) -> Mistakes:
 
 def _equal(x: Any, y: Any) -> bool:
     if isinstance(x, Tensor) and isinstance(y, Tensor):
-        return torch.equal(x, y)
-    return isinstance(x, tuple) and all(map(_equal, x, y))
+        return x.shape == y.shape and torch.equal(x, y)
+    return isinstance(x, tuple) and isinstance(y, tuple) and all(map(_equal, x, y))
 
 
 def _parameters(call: TorchCall) -> dict[str, inspect.Parameter]:

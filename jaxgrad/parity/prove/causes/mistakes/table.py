@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -75,16 +75,12 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
 
 
 def variants(call: TorchCall) -> Iterator[TorchCall]:
-    """Yield the call with each mistake that applies to it, each text and each call once."""
-    texts: set[Difference] = set()
-    calls = {call.complete: call}  # of the same function
+    """Yield the call with each mistake that applies to it, each text once."""
+    found: set[Difference] = set()
     for wrong in _variants(call):
-        if wrong.difference in texts:
-            continue
-        if wrong.func is call.func and calls.setdefault(wrong.complete, wrong) is not wrong:
-            continue
-        texts.add(wrong.difference)
-        yield wrong
+        if wrong.difference not in found:
+            found.add(wrong.difference)
+            yield wrong
 
 
 def _variants(call: TorchCall) -> Iterator[TorchCall]:
@@ -92,9 +88,23 @@ def _variants(call: TorchCall) -> Iterator[TorchCall]:
     named = _TABLE.get(call.op, ())
     losses = (general.losses, general.scaled) if call.named("reduction") is not None else ()
     last = () if call.op in MOVES else (general.every,)
-    for mistakes in (*first, *named, *losses, *_of_arguments(call), *last):
+    calls = {call.complete: call}  # of the same function
+    for wrong in _applied(call, (*first, *named, *losses)):
+        if wrong.func is call.func:
+            calls[wrong.complete] = wrong
+        yield wrong
+    for wrong in _applied(call, _of_arguments(call)):
+        if wrong.complete not in calls:  # which has a name of its own
+            yield wrong
+    yield from _applied(call, last)
+
+
+def _applied(
+    call: TorchCall, mistakes: Sequence[Callable[[TorchCall], Mistakes]]
+) -> Iterator[TorchCall]:
+    for make in mistakes:
         try:
-            yield from mistakes(call)
+            yield from make(call)
         except Exception:  # the call has other arguments than this mistake expects
             continue
 

@@ -108,6 +108,15 @@ def test_an_argument_may_be_a_number_of_the_port(func, args, kwargs, name, used)
     assert {call.general for call in calls} == {NUMBER}
 
 
+def test_a_number_with_the_effect_of_the_default_is_not_tried():
+    """torch smooths no label by a number below 0, and none by the default 0."""
+    labels, given = torch.tensor([0, 2, 1]), {"label_smoothing": 0.1}
+    calls = tried(
+        arguments.numbers, functional.cross_entropy, X, labels, numbers=(-1.0, 0.2), **given
+    )
+    assert texts(calls) == ["label_smoothing is 0.2, torch uses 0.1"]
+
+
 def test_a_flag_may_have_its_other_value():
     """Flags that change the result are tried; `inplace` and `keepdim` do not change it."""
     check(
