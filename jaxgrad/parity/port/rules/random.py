@@ -41,13 +41,20 @@ def _bernoulli(op: Operation) -> ast.expr:
     return astype(syntax.call("jax.random.bernoulli", draws.key("bernoulli"), chance, shape), dtype)
 
 
+_LIKE = ("jnp.empty_like", "jnp.zeros_like", "jnp.ones_like")
+
+
 def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
     """Return the shape and dtype of an input whose values are not read."""
     code = op.input
     if isinstance(code, ast.Call) and syntax.called(code) in ("jnp.empty", "jnp.zeros"):
         dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
         return code.args[0], dtype or syntax.dotted("float")
-    source = op.once()
+    match code:
+        case ast.Call(args=[ast.Name() as like], keywords=[]) if syntax.called(code) in _LIKE:
+            source = like
+        case _:
+            source = op.once()
     return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
 
 
