@@ -9,7 +9,7 @@ import torch
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.ir import Helper
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -46,14 +46,17 @@ def grad(site: CallSite) -> Value:
     summed = output.real.ndim > 0 and _is_ones(cotangent, output)
     result = code_of(output)
     result = syntax.call(syntax.attribute(result, "sum")) if summed else result
-    body = [*_slice(names, output, site.scope), ast.Return(result)]
+    sliced = _slice(names, output, site.scope)
+    body = [*sliced, ast.Return(result)]
     if not {name for statement in body for name in syntax.names_in(statement)} & set(names):
         raise site.refuse(
             f"autograd.grad of `{syntax.text(code_of(output))}`, which was computed from "
             f"`{', '.join(names)}` outside of this function: JAX differentiates a function, and "
             "not a value; compute it again inside of this function"
         )
-    site.scope.emit(syntax.function(label, names, body))
+    function = syntax.function(label, names, body)
+    _begin_with_earlier_params(function, sliced, site.scope)
+    site.scope.emit(function)
     code = _gradient(label, names, output, cotangent, summed=summed)
     if not given.get("create_graph", Folded(False)).real:
         code = syntax.stopped(code)
@@ -102,6 +105,25 @@ def _slice(names: list[str], output: Value, scope: Scope) -> list[ast.stmt]:
             kept.insert(0, statement)
             needed = (needed - stored) | (set(syntax.names_in(statement)) - set(names))
     return kept
+
+
+def _begin_with_earlier_params(
+    function: ast.FunctionDef, sliced: list[ast.stmt], scope: Scope
+) -> None:
+    """Let a nested function that updates params begin with those from before their update.
+
+    Its statements are in the enclosing function too, which has updated its params already.
+    """
+    for variable in sorted({x for statement in sliced for x in syntax.updated(statement)}):
+        updates = [s for s in sliced if variable in syntax.updated(s)]
+        places = [syntax.update_place(n) for s in updates for n in ast.walk(s)]
+        earlier = scope.fresh("earlier")
+        parts = [x for x in places if isinstance(x, ast.Subscript)]
+        copied = param_paths.copied(variable, parts) if parts else syntax.name(variable)
+        start = next(n for n, s in enumerate(scope.body) if s is updates[0])
+        scope.body.insert(start, ast.Assign([ast.Name(earlier, ast.Store())], copied))
+        function.args.args.append(ast.arg(variable))
+        function.args.defaults.append(syntax.name(earlier))
 
 
 def _stored(statement: ast.stmt) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.finish.names import reads_whole
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
@@ -71,7 +71,7 @@ def _join(block: list[ast.stmt], reads: Counter[str]) -> None:
     block[:] = kept
 
 
-_Places = dict[str, list[list[ast.expr]]]  # the keys of each place, by the variable of the params
+_Places = dict[str, list[ast.expr]]  # by the variable of the params
 
 
 def _copy(body: list[ast.stmt], bound: set[str]) -> _Places:
@@ -94,7 +94,8 @@ def _copy(body: list[ast.stmt], bound: set[str]) -> _Places:
             start = 0 if variable in bound else given.index(True) + 1
             while _names_again(body[start], variable):
                 start += 1
-            body.insert(start, _copied(variable, places.pop(variable)))
+            copied = param_paths.copied(variable, places.pop(variable))
+            body.insert(start, ast.Assign([ast.Name(variable, ast.Store())], copied))
     return places
 
 
@@ -112,13 +113,9 @@ def _updates(statement: ast.stmt) -> _Places:
             found: _Places = defaultdict(list)
             for place in target.elts if isinstance(target, ast.Tuple) else [target]:
                 if isinstance(place, ast.Subscript):
-                    found[syntax.root(place)].append(_keys(place))
+                    found[syntax.root(place)].append(place)
             return found
     return {}
-
-
-def _keys(place: ast.expr) -> list[ast.expr]:
-    return [*_keys(place.value), place.slice] if isinstance(place, ast.Subscript) else []
 
 
 def _names_again(statement: ast.stmt, variable: str) -> bool:
@@ -127,21 +124,6 @@ def _names_again(statement: ast.stmt, variable: str) -> bool:
         case ast.Assign([ast.Name()], ast.Name(name)):
             return name == variable
     return False
-
-
-def _copied(variable: str, places: list[list[ast.expr]]) -> ast.stmt:
-    """Return the statement that copies params, as deep as they change."""
-    code: ast.expr = syntax.name(variable)
-    if any(len(keys) > 1 for keys in places):
-        same = ast.Lambda(syntax.function("_", ["x"], []).args, syntax.name("x"))
-        code = syntax.call("jax.tree.map", same, code)
-    else:
-        code = syntax.call("dict" if _is_text(places[0][0]) else "list", code)
-    return ast.Assign([ast.Name(variable, ast.Store())], code)
-
-
-def _is_text(key: ast.expr) -> bool:
-    return isinstance(key, ast.Constant) and isinstance(key.value, str)
 
 
 def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]) -> None:

@@ -242,7 +242,7 @@ def _require_inputs(module: nn.Module, example: PyTree, training: bool) -> None:
     named = isinstance(example, Mapping)
     values = list(example.values() if named else example)
     try:
-        with in_mode(module, training), torch.no_grad():
+        with in_mode(module, training), torch.enable_grad():
             module(**example) if named else module(*values)
     except Exception as error:
         shapes = ", ".join(map(_shape_of, values))

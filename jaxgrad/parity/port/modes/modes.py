@@ -127,7 +127,35 @@ def merge_modes(train: Sequence[Written], evaluated: Sequence[Written]) -> list[
     entry.node.args.kw_defaults = [
         syntax.constant(None if a.arg == draws.RNG else False) for a in entry.node.args.kwonlyargs
     ]
-    return _named(functions)
+    return _named(_without_copies(functions))
+
+
+def _without_copies(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions without those that are equal to an earlier one.
+
+    A function that both modes call with other arguments has a copy for each mode.
+    """
+    kept: list[Written] = []
+    names: dict[str, str] = {}
+    for written in functions:
+        syntax.rename_written(written.node, names)
+        base = next((w for w in kept if _is_copy(w, written)), None)
+        if base is None:
+            kept.append(written)
+            continue
+        names[written.name] = base.name
+        base.paths |= written.paths
+        base.module_paths |= written.module_paths
+        base.pinned |= written.pinned
+    return kept
+
+
+def _is_copy(base: Written, other: Written) -> bool:
+    if base.function.__code__ is not other.function.__code__ or base.owner is not other.owner:
+        return False
+    if not (isinstance(base.node, ast.FunctionDef) and isinstance(other.node, ast.FunctionDef)):
+        return False
+    return base.hole is other.hole and syntax.same_function(base.node, other.node)
 
 
 def _reached(entry: Written, merged: Sequence[Written], order: Sequence[Written]) -> list[Written]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxgrad.parity.port.ir import Helper
@@ -55,6 +55,14 @@ def merged(
     arguments, attributes, given = _attributes(group)
     replaced: list[tuple[ast.expr, ast.expr]] = []
     stored: list[str] = []
+    for label, place, values in _tables(init, holes):
+        taken_by = {*arguments.values(), *given, *base.numbers, *base.submodules, "self", "rngs"}
+        key = (*map(type, values), *values)
+        if key not in arguments:
+            arguments[key] = syntax.unique(label, taken_by)
+        replaced.append((place, syntax.name(arguments[key])))
+        inner = {id(n) for n in ast.walk(place)}
+        holes = [hole for hole in holes if id(hole[0][0]) not in inner]
     for hole in holes:
         place, vector = hole[0][0], tuple(numbers.value_of(own) for _, own in hole)
         if all(_equal(x, vector[0]) for x in vector):
@@ -92,6 +100,44 @@ def merged(
         for n, instance in enumerate(group)
     }
     return node, calls
+
+
+def _tables(
+    init: Sequence[ast.stmt], holes: Sequence[Sequence[Hole]]
+) -> Iterator[tuple[str, ast.expr, list[Any]]]:
+    """Yield each array of numbers that differs between modules.
+
+    An array is one argument of the constructor, instead of an argument for each of its numbers.
+
+    Yields:
+        The attribute that holds the array, its numbers in the constructor, and those of each
+        module.
+    """
+    for statement in init:
+        for call in ast.walk(statement):
+            if not syntax.calls(call, Helper.ARRAY):
+                continue
+            table = call.args[0]
+            inner = {id(n) for n in ast.walk(table)}
+            own = [hole for hole in holes if id(hole[0][0]) in inner]
+            if not isinstance(table, ast.List) or not own:
+                continue
+            values = [
+                _as_tuple(
+                    copy.deepcopy(table, {id(hole[n][0]): hole[n][1] for hole in own})
+                )
+                for n in range(len(own[0]))
+            ]  # fmt: skip
+            if any(x != values[0] for x in values):
+                target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+                yield getattr(target, "attr", "values"), table, values
+
+
+def _as_tuple(code: ast.expr) -> Any:
+    """Return the numbers of a list of lists as tuples."""
+    if isinstance(code, ast.List):
+        return tuple(_as_tuple(x) for x in code.elts)
+    return numbers.value_of(code)
 
 
 def _attributes(

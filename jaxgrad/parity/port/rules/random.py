@@ -40,12 +40,18 @@ def _bernoulli(op: Operation) -> ast.expr:
     return astype(syntax.call("jax.random.bernoulli", draws.key("bernoulli"), chance, shape), dtype)
 
 
+_LIKE = ("empty_like", "zeros_like", "ones_like")
+
+
 def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
     """Return the shape and dtype of an input whose values are not read."""
     code = op.input
     if isinstance(code, ast.Call) and syntax.is_op(code, _BLANK):
         dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
         return code.args[0], dtype or syntax.dtype("float")
+    match code:
+        case ast.Call(args=[ast.Name() as like], keywords=[]) if syntax.is_op(code, _LIKE):
+            return _shape_and_dtype(like)
     return _shape_and_dtype(op.once())
 
 

@@ -6,9 +6,10 @@ Each function has the params of its module in the variable `p`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.ir import Param
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.syntax import item, name
 
 
@@ -48,6 +49,27 @@ def reach(path: str, base: ast.expr | None = None) -> ast.expr:
     for key in keys_of(path):
         code = item(code, key)
     return code
+
+
+def copied(variable: str, places: Sequence[ast.expr]) -> ast.expr:
+    """Return the expression that copies params, as deep as they change.
+
+    Args:
+        variable: The variable of the params.
+        places: The parts that change, such as `p["norm"]`.
+    """
+    keys = [keys_to(place) for place in places]
+    if any(len(each) > 1 for each in keys):
+        same = ast.Lambda(syntax.function("_", ["x"], []).args, name("x"))
+        return syntax.call("jax.tree.map", same, name(variable))
+    key = keys[0][0]
+    is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
+    return syntax.call("dict" if is_text else "list", name(variable))
+
+
+def keys_to(place: ast.expr) -> list[ast.expr]:
+    """Return the keys of a part of the params, the outermost first."""
+    return [*keys_to(place.value), place.slice] if isinstance(place, ast.Subscript) else []
 
 
 def parts(node: ast.AST) -> Iterator[Param]:

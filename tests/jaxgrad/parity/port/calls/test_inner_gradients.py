@@ -55,3 +55,51 @@ def test_the_gradient_of_a_value_from_outside_of_a_hook_is_refused():
 
 def test_the_gradient_of_a_value_that_the_hook_computes_is_proved():
     assert proves(Equilibrium(inside=True), X)
+
+
+class Penalized(nn.Module):
+    """The gradient of a network that is called for its output too, and changes its buffers."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x):
+        y = self.network(x)
+        mixed = (0.5 * x).detach().requires_grad_()
+        total = self.network(mixed).tanh().sum()
+        (grad,) = torch.autograd.grad(total, mixed, create_graph=True)
+        return y + grad
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.BatchNorm1d(3), nn.utils.spectral_norm(nn.Linear(3, 3))], ids=["norm", "spectral"]
+)
+def test_the_differentiated_function_begins_with_the_buffers_before_their_update(layer):
+    """A critic that updates its buffers updates them once for its gradient penalty."""
+    network = nn.Sequential(nn.Linear(3, 3), layer)
+
+    assert proves(Penalized(network), X)
+
+
+class OwnPenalty(nn.Module):
+    """A call of a helper that needs the gradient of what torch has computed in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.critic = nn.utils.spectral_norm(nn.Linear(3, 1))
+
+    def forward(self, x):
+        return penalty(self.critic, x) + self.critic(x).mean()
+
+
+def penalty(critic, x):
+    """Return the gradient penalty of a critic."""
+    mixed = (0.5 * x).detach().requires_grad_()
+    (grad,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+    return (grad.norm(dim=1) - 1).square().mean()
+
+
+def test_a_gradient_penalty_in_a_helper_of_a_critic_with_spectral_norm_is_proved():
+    """The trial that judges the inputs records gradients, because the module needs them."""
+    assert proves(OwnPenalty(), X)

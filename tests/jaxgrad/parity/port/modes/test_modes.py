@@ -259,3 +259,28 @@ def test_spectral_norm_in_train_mode():
     assert ported.report is not None and ported.report.verdict == "pass"
     assert 'p["_u"] = lax.stop_gradient(F.normalize(weight_mat @ p["_v"], dim=0))' in ported.source
     assert 'p["0"] = spectral_norm(p["0"], p["original"], training=training)' in ported.source
+
+
+class NoisyCopies(nn.Module):
+    """A flow that adds noise in train mode, so that its modes call a method differently."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+
+    def encode(self, x):
+        h = self.net(x)
+        return h * 2, h.sum(-1)
+
+    def forward(self, x):
+        noise = torch.rand_like(x) if self.training else 0.0
+        z, total = self.encode(x + noise)
+        return z + total[:, None]
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_a_function_that_both_modes_call_with_other_arguments_is_written_once(style):
+    source = port(NoisyCopies(), (X,), style=style, prove=False).source
+
+    assert source.count("def encode") == 1
+    assert "encode_2" not in source

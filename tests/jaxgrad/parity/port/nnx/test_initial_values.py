@@ -113,3 +113,23 @@ def test_a_new_model_begins_with_torchs_constants():
     )
     assert "values that the torch module had when this file was written" in ported.source
     assert "jnp.empty" not in docstring(ported.source, "Scale")
+
+
+class Shuffle(nn.Module):
+    def __init__(self, order):
+        super().__init__()
+        self.register_buffer("order", torch.tensor(order), persistent=False)
+
+    def forward(self, x):
+        return x[:, self.order]
+
+
+def test_an_array_that_differs_between_modules_is_one_argument_of_their_class():
+    """A constructor with an argument for each number of a permutation cannot be read."""
+    module = nn.Sequential(Shuffle([2, 0, 1]), nn.Linear(3, 3), Shuffle([1, 2, 0]))
+
+    ported = port(module, (np.ones((2, 3), np.float32),), style="nnx")
+
+    assert "def __init__(self, order):" in ported.source
+    assert "Shuffle(order=(2, 0, 1))" in ported.source
+    assert "Shuffle(order=(1, 2, 0))" in ported.source

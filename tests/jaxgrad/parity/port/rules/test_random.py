@@ -40,3 +40,19 @@ def test_other_bounds_are_not_proved():
     params = ported.params(module.state_dict())
     fn = functools.partial(space[ported.name], rng=jax.random.key(0))
     assert prove(module, fn, params, inputs=(X,), weights=ported.params).verdict == "fail"
+
+
+class Jitter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.fc(x * torch.empty_like(x).uniform_(0.5, 1.5))
+
+
+def test_numbers_that_fill_an_array_like_another_take_its_shape():
+    """No empty array is made for its shape and dtype."""
+    ported = port(Jitter(), (X,))
+    assert "jax.random.uniform(rng, x.shape, x.dtype, minval=0.5, maxval=1.5)" in ported.source
+    assert "empty_like" not in ported.source
