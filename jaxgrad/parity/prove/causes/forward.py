@@ -180,7 +180,7 @@ class Search:
                 partial.append(found)
             else:
                 yield found
-        yield from self.rewired([i])
+        yield from self._rewired(i)
         yield from self.of_other_layers(i)
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
@@ -254,13 +254,27 @@ class Search:
             found = trials.exchanged_reads(self.run, one, other)
             yield from () if found is None else (found,)
 
-    def leaves_out(self, trial: Trial) -> bool:
-        """Whether a call reads what another call reads, instead of the result of this call."""
-        values = self.run.values
+    def left_out(self, trial: Trial) -> int | None:
+        """Return the value that a call does not read, if it reads an operand of it instead."""
+        values, unread = self.run.values, trial.unread
         read = values[trial.changes[0].reads[0]].print
-        return any(
-            print_distance(read, values[k].print) < SAME for k in values[trial.unread].inputs
-        )
+        while values[unread].op in MOVES and len(values[unread].inputs) == 1:
+            (moved,) = values[unread].inputs
+            if print_distance(values[moved].print, values[unread].print) >= SAME:
+                break  # a part of the value
+            unread = moved
+        operands = (values[k].print for k in values[unread].inputs)
+        return unread if any(print_distance(read, x) < SAME for x in operands) else None
+
+    def _rewired(self, i: int) -> Iterator[Trial]:
+        """Yield the other operands of a call; a call between the two is told as missing."""
+        for trial in self.rewired([i]):
+            unread = self.left_out(trial)
+            if unread is None:
+                yield trial
+                continue
+            skipped = trials.in_call(self.run, unread, self.numbers)
+            yield from (found for found in skipped if found.write.removed)
 
     def lost(self, starts: Sequence[int]) -> list[int]:
         """Return the first values that depend on `starts` and do not occur in JAX."""
@@ -1003,7 +1017,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     operands: list[Tested] = []  # with another operand torch has one value of JAX, not all outputs
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     for trial in search.in_time(search.rewired(search.lost(starts))):
-        if search.leaves_out(trial):
+        if search.left_out(trial) is not None:
             skipping.append(trial)
             continue
         tested = search.tested(trial)

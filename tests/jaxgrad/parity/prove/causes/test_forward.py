@@ -726,6 +726,22 @@ def test_the_place_of_a_missing_call_is_the_value_that_lacks_it():
     assert "JAX's outputs if all 2 such calls at test_forward.py:" in one.cause
 
 
+def test_a_missing_call_is_named_if_its_result_gets_a_new_axis():
+    """The port does not normalise the weights of the chosen experts, which are then broadcast."""
+
+    def mix(x: Any) -> Any:
+        top = x.softmax(-1).topk(2, dim=-1)[0]
+        top = top / top.sum(-1, keepdim=True)
+        return (top[..., None] * x[:, None, :3].sin()).sum(1)
+
+    def port(x: Any) -> Any:
+        top = jax.lax.top_k(jax.nn.softmax(x, -1), 2)[0]
+        return (top[..., None] * jnp.sin(x[:, None, :3])).sum(1)
+
+    (finding,) = forward(proved(mix, port))
+    assert told(finding) == "torch's div is missing"
+
+
 def test_calls_with_several_results_are_counted_once():
     """`chunk` returns two values."""
     (finding,) = forward(
