@@ -256,15 +256,14 @@ class Search:
 
     def left_out(self, trial: Trial) -> int | None:
         """Return the value that a call does not read, if it reads an operand of it instead."""
-        values, unread = self.run.values, trial.unread
+        values = self.run.values
         read = values[trial.changes[0].reads[0]].print
-        while values[unread].op in MOVES and len(values[unread].inputs) == 1:
-            (moved,) = values[unread].inputs
-            if print_distance(values[moved].print, values[unread].print) >= SAME:
-                break  # a part of the value
-            unread = moved
-        operands = (values[k].print for k in values[unread].inputs)
-        return unread if any(print_distance(read, x) < SAME for x in operands) else None
+        unread = values[trial.unread].print
+        for k, value in enumerate(values[: trial.unread + 1]):
+            if value.call is not None and print_distance(value.print, unread) < SAME:
+                if any(print_distance(read, values[n].print) < SAME for n in value.inputs):
+                    return k  # whose result other calls may move, or detach
+        return None
 
     def _rewired(self, i: int) -> Iterator[Trial]:
         """Yield the other operands of a call; a call between the two is told as missing."""

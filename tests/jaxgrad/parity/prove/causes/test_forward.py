@@ -742,6 +742,21 @@ def test_a_missing_call_is_named_if_its_result_gets_a_new_axis():
     assert told(finding) == "torch's div is missing"
 
 
+def test_a_missing_call_is_named_if_its_result_is_detached():
+    """The load of the experts is computed from integers, so that no gradient is stopped."""
+
+    def balance(x: Any) -> Any:
+        load = functional.one_hot(x.topk(2, dim=-1)[1], x.shape[-1]).to(x.dtype).sum(1).mean(0) / 2
+        return (load.detach() * x.softmax(-1).mean(0)).sum()
+
+    def port(x: Any) -> Any:
+        load = jax.nn.one_hot(jax.lax.top_k(x, 2)[1], x.shape[-1]).sum(1).mean(0)
+        return (load * jax.nn.softmax(x, -1).mean(0)).sum()
+
+    (finding,) = forward(proved(balance, port))
+    assert told(finding) == "torch's div by 2 is missing"
+
+
 def test_calls_with_several_results_are_counted_once():
     """`chunk` returns two values."""
     (finding,) = forward(
