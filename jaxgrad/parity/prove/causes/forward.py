@@ -186,7 +186,17 @@ class Search:
         yield from partial
         yield from again
         read = [k for j in (i, *self._moves(i, 4)) for k in self.run.values[j].inputs]
-        yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
+        for k in (*reversed(read), i):  # a multiple of an operand, or of the value
+            found = self.multiple(k)
+            if found is not None:
+                yield from self._called(k, found.row) if k != i else ()
+                yield found
+
+    def _called(self, i: int, row: int | None) -> Iterator[Trial]:
+        """Yield the mistakes in a call whose result is one JAX value, such as swapped operands."""
+        for trial, x in trials.with_results(self.run, i, self.numbers):
+            if not trial.partial and trial.general != MULTIPLE and find(x, self.prints) == row:
+                yield trial._replace(row=row)
 
     def _again(self, i: int, trial: Trial, x: np.ndarray) -> Iterator[Trial]:
         """Yield a mistake whose result both programs have, if JAX has it once more than torch.

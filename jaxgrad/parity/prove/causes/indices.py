@@ -110,7 +110,8 @@ def _at_one_place(
 ) -> Iterator[Trial]:
     """Yield the trials in which a line reads what another one reads, in each call of a function."""
     readers: dict[tuple[Any, ...], list[tuple[Place, Integers]]] = {}
-    for place, x in sorted(((p, x) for x in every for p in x.readers), key=lambda pair: pair[0][0]):
+    pairs = [(place, x) for x in every for place in x.readers]
+    for place, x in sorted(pairs, key=lambda pair: pair[0].call):
         called = _called(run, place.call)
         at = lines[place.call], called.op, called.module, place.path
         readers.setdefault(at, []).append((place, x))
@@ -120,14 +121,14 @@ def _at_one_place(
         tried: list[Sequence[Integers]] = []
         for read in readers.values():
             jaxs = [x for _, x in read]
-            pairs = list(zip(torchs, jaxs, strict=False))
-            if len(jaxs) != len(torchs) or len({*pairs}) < 2 or jaxs in tried:
+            both = list(zip(torchs, jaxs, strict=False))
+            if len(jaxs) != len(torchs) or len({*both}) < 2 or jaxs in tried:
                 continue
             tried.append(jaxs)
             fits = all(
                 (x.data.shape, x.data.dtype) == (y.data.shape, y.data.dtype)
                 and y.known_from < place.call
-                for place, (x, y) in zip(places, pairs, strict=True)
+                for place, (x, y) in zip(places, both, strict=True)
             )
             if fits and jaxs != list(torchs):
                 told = _told(run, places, torchs, jaxs, lines)

@@ -75,8 +75,8 @@ def different(
     at = [int(n) for n in differing[0]]
     verbs = ("changes", "keeps") if own[tuple(at)] else ("keeps", "changes")
     text = (
-        f"the masks differ in {len(differing)} of {own.size} elements{redrawn}: at {at}, torch's {op} "
-        f"{verbs[0]} the element, JAX {verbs[1]} it{_computed_at(evidence, effects.key)}"
+        f"the masks differ in {len(differing)} of {own.size} elements{redrawn}: at {at}, torch's "
+        f"{op} {verbs[0]} the element, JAX {verbs[1]} it{_computed_at(evidence, effects.key)}"
     )
 
     def everywhere() -> list[Change]:

@@ -742,6 +742,19 @@ def test_a_missing_call_is_named_if_its_result_gets_a_new_axis():
     assert told(finding) == "torch's div is missing"
 
 
+def test_swapped_operands_are_named_and_not_the_factor_of_their_difference():
+    """JAX has torch's difference too, so that the place is the call that reads it."""
+
+    def loss(x: Any, y: Any) -> Any:
+        return torch.relu(0.3 - (x - y)).sum() - functional.logsigmoid(x - y).sum()
+
+    def port(x: Any, y: Any) -> Any:
+        return jax.nn.relu(0.3 - (x - y)).sum() - jax.nn.log_sigmoid(y - x).sum()
+
+    (finding,) = forward(proved(loss, port, (4, 6)))
+    assert told(finding) == "the operands of sub are swapped"
+
+
 def test_a_missing_call_is_named_if_its_result_is_detached():
     """The load of the experts is computed from integers, so that no gradient is stopped."""
 
