@@ -131,7 +131,7 @@ def _at_one_place(
                 for place, (x, y) in zip(places, both, strict=True)
             )
             if fits and jaxs != list(torchs):
-                told = _told(run, places, torchs, jaxs, lines)
+                told = _told(run, places, torchs, jaxs, lines, of_one=True)
                 changes = _changes(run, jaxs, dict(zip(places, range(len(jaxs)), strict=True)))
                 yield Trial(i, told, tuple(changes), whole=True)
 
@@ -142,6 +142,8 @@ def _told(
     torchs: Sequence[Integers],
     jaxs: Sequence[Integers],
     lines: Mapping[int, str],
+    *,
+    of_one: bool = False,
 ) -> Difference:
     own, other = (" and of ".join(dict.fromkeys(x.name for x in read)) for read in (torchs, jaxs))
     rest, largest = "", max(int(x.data.max()) for x in jaxs)
@@ -152,7 +154,8 @@ def _told(
     if len(calls) > 1:
         at = dict.fromkeys(lines[call] for call in calls)
         where = f"at {' and '.join(at)}" if len(at) < 3 else f"from {next(iter(at))} on"
-        what = f"{len(calls)} calls {where}"
+        of = f" of {what}" if of_one else ""  # a line may contain others
+        what = f"{len(calls)} calls{of} {where}"
     return Told(
         f"in {what}, JAX reads the integers of {other}, torch reads those of {own}{rest}",
         f"in {what}, torch reads the integers of {own}, JAX reads those of {other}{rest}",

@@ -100,7 +100,7 @@ def test_integers_that_are_read_in_the_place_of_others_are_named(changed, cause)
     """In the calls of a line, of a function, or in all calls."""
     report = proved(**changed)
 
-    assert report.verdict == "fail"
+    assert report.verdict == "fail" and report.first is not None
     rerun = "rerunning torch with this change reproduces JAX's outputs"
     assert report.first.cause == f"{cause} ({rerun})"
     assert report.first.tested
@@ -154,5 +154,7 @@ def test_a_function_may_read_other_integers_in_each_of_its_calls(wrong, cause):
     if wrong:
         line = Score.score.__code__.co_firstlineno + 2
         rerun = "rerunning torch with this change reproduces JAX's outputs"
-        text = f"in 2 calls at test_indices.py:{line}, {cause} ({rerun})"
+        calls = f"2 calls of torch's {wrong} (embedding) at test_indices.py:{line}"
+        text = f"in {calls}, {cause} ({rerun})"
+        assert report.first is not None
         assert report.first.tested and report.first.cause == text
