@@ -477,15 +477,18 @@ class Search:
         numbers = discrete.numbers(self.evidence.port.program)
         return discrete.mistakes(self.run, starts, numbers) if starts else iter(())
 
-    def other_indices(self, near: Sequence[int]) -> Iterator[Trial]:
-        """Yield the trials in which some calls, and those before them, read other integers."""
+    def other_indices(self, near: Sequence[int], *, operands: bool = False) -> Iterator[Trial]:
+        """Yield the trials in which some calls, and those before them, read other integers.
+
+        With `operands`, they read those from which torch computes theirs.
+        """
         evidence, values = self.evidence, self.run.values
         reading = [k for k in near if values[k].integers or values[k].unchecked]
         if not reading:
             return
         inputs = indices.named_inputs(evidence.torch_side.module, evidence.draws[self.draw].inputs)
         function = functools.partial(lines_of_function, evidence)
-        for trial in indices.mistakes(self.run, reading, inputs, function):
+        for trial in indices.mistakes(self.run, reading, inputs, function, operands=operands):
             if trial.difference not in self.tried:
                 yield trial
 
@@ -1061,7 +1064,8 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     )
     before = search.other_indices([*starts, *search.operands(starts)])
     in_turn = _in_turn([search.paired(starts), search.discrete(starts), others, before])
-    for trial in search.in_time(itertools.chain(near, in_turn)):
+    last = search.other_indices([*starts, *search.operands(starts)], operands=True)
+    for trial in search.in_time(itertools.chain(near, in_turn, last)):
         tested = search.tested(trial)
         if tested is not None:
             found = search.of_integers(trial.value, _with_alternatives(search, tested))

@@ -55,6 +55,8 @@ def mistakes(
     starts: Sequence[int],
     inputs: Sequence[tuple[str, np.ndarray]],
     function: Callable[[str], Set[str]],
+    *,
+    operands: bool = False,
 ) -> Iterator[Trial]:
     """Yield the trials in which calls at or before `starts` read other integers.
 
@@ -66,6 +68,8 @@ def mistakes(
         starts: The values at which the difference may begin.
         inputs: The integers of the inputs, with their names.
         function: Function from a line of torch's code to the lines of the function around it.
+        operands: Whether the other integers are those from which a call computes torch's own.
+            JAX may have this call with a mistake, and the same integers only here.
     """
     lines = _lines(run)
     varied = [x for x in _integers(run, inputs) if len(np.unique(x.data)) > 1]
@@ -73,9 +77,16 @@ def mistakes(
         for own in _read(run, i, varied):
             alike = own.data.shape, own.data.dtype
             others = [x for x in varied if x is not own and (x.data.shape, x.data.dtype) == alike]
+            others = [x for x in others if _is_operand(x, own) is operands]
             for other in sorted(others, key=lambda x: -x.known_from)[:_SETS]:
                 yield from _trials(run, i, own, other, lines, function)
-            yield from _at_one_place(run, i, own, varied, lines)
+            yield from () if operands else _at_one_place(run, i, own, varied, lines)
+
+
+def _is_operand(other: Integers, own: Integers) -> bool:
+    """Whether the call that returns some integers reads the other ones."""
+    returned = not own.source.path
+    return returned and any(place.call == own.source.call for place in other.readers)
 
 
 def _trials(
