@@ -12,6 +12,7 @@ from jaxgrad.parity.prove import users
 
 SEARCH = "locate"  # the step that looks for the place and the cause of a difference
 LEAST = 10.0  # seconds of computing that all searches together may take, even in a short proof
+_SUGGESTED = 120  # seconds, as time_limit=
 _LONG = 1.0  # seconds; a longer step belongs to a large proof and frees much memory
 
 
@@ -119,9 +120,12 @@ class Clock:
         """Return a note if a search was stopped, or else an empty tuple."""
         if self.stopped is None:
             return ()
+        longer = f"time_limit={_SUGGESTED} lets it search for a minute"
+        if (self.limit or 0.0) >= _SUGGESTED:
+            longer = f"a time_limit= of more than {self.limit:g} gives it more time"
         return (
             f"the search for causes ended after {self.stopped:.0f} s of CPU time, before it had "
-            "tried every cause; time_limit=120 lets it search for a minute",
+            f"tried every cause; {longer}",
         )
 
 

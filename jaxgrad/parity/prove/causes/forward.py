@@ -180,13 +180,23 @@ class Search:
                 partial.append(found)
             else:
                 yield found
-        yield from self.rewired([i])
+        yield from self._rewired(i)
         yield from self.of_other_layers(i)
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
         yield from again
         read = [k for j in (i, *self._moves(i, 4)) for k in self.run.values[j].inputs]
-        yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
+        for k in (*reversed(read), i):  # a multiple of an operand, or of the value
+            found = self.multiple(k)
+            if found is not None:
+                yield from self._called(k, found.row) if k != i else ()
+                yield found
+
+    def _called(self, i: int, row: int | None) -> Iterator[Trial]:
+        """Yield the mistakes in a call whose result is one JAX value, such as swapped operands."""
+        for trial, x in trials.with_results(self.run, i, self.numbers):
+            if not trial.partial and trial.general != MULTIPLE and find(x, self.prints) == row:
+                yield trial._replace(row=row)
 
     def _again(self, i: int, trial: Trial, x: np.ndarray) -> Iterator[Trial]:
         """Yield a mistake whose result both programs have, if JAX has it once more than torch.
@@ -254,13 +264,26 @@ class Search:
             found = trials.exchanged_reads(self.run, one, other)
             yield from () if found is None else (found,)
 
-    def leaves_out(self, trial: Trial) -> bool:
-        """Whether a call reads what another call reads, instead of the result of this call."""
+    def left_out(self, trial: Trial) -> int | None:
+        """Return the value that a call does not read, if it reads an operand of it instead."""
         values = self.run.values
         read = values[trial.changes[0].reads[0]].print
-        return any(
-            print_distance(read, values[k].print) < SAME for k in values[trial.unread].inputs
-        )
+        unread = values[trial.unread].print
+        for k, value in enumerate(values[: trial.unread + 1]):
+            if value.call is not None and print_distance(value.print, unread) < SAME:
+                if any(print_distance(read, values[n].print) < SAME for n in value.inputs):
+                    return k  # whose result other calls may move, or detach
+        return None
+
+    def _rewired(self, i: int) -> Iterator[Trial]:
+        """Yield the other operands of a call; a call between the two is told as missing."""
+        for trial in self.rewired([i]):
+            unread = self.left_out(trial)
+            if unread is None:
+                yield trial
+                continue
+            skipped = trials.in_call(self.run, unread, self.numbers)
+            yield from (found for found in skipped if found.write.removed)
 
     def lost(self, starts: Sequence[int]) -> list[int]:
         """Return the first values that depend on `starts` and do not occur in JAX."""
@@ -454,15 +477,18 @@ class Search:
         numbers = discrete.numbers(self.evidence.port.program)
         return discrete.mistakes(self.run, starts, numbers) if starts else iter(())
 
-    def other_indices(self, near: Sequence[int]) -> Iterator[Trial]:
-        """Yield the trials in which some calls, and those before them, read other integers."""
+    def other_indices(self, near: Sequence[int], *, operands: bool = False) -> Iterator[Trial]:
+        """Yield the trials in which some calls, and those before them, read other integers.
+
+        With `operands`, they read those from which torch computes theirs.
+        """
         evidence, values = self.evidence, self.run.values
         reading = [k for k in near if values[k].integers or values[k].unchecked]
         if not reading:
             return
         inputs = indices.named_inputs(evidence.torch_side.module, evidence.draws[self.draw].inputs)
         function = functools.partial(lines_of_function, evidence)
-        for trial in indices.mistakes(self.run, reading, inputs, function):
+        for trial in indices.mistakes(self.run, reading, inputs, function, operands=operands):
             if trial.difference not in self.tried:
                 yield trial
 
@@ -1003,7 +1029,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     operands: list[Tested] = []  # with another operand torch has one value of JAX, not all outputs
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     for trial in search.in_time(search.rewired(search.lost(starts))):
-        if search.leaves_out(trial):
+        if search.left_out(trial) is not None:
             skipping.append(trial)
             continue
         tested = search.tested(trial)
@@ -1038,7 +1064,8 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     )
     before = search.other_indices([*starts, *search.operands(starts)])
     in_turn = _in_turn([search.paired(starts), search.discrete(starts), others, before])
-    for trial in search.in_time(itertools.chain(near, in_turn)):
+    last = search.other_indices([*starts, *search.operands(starts)], operands=True)
+    for trial in search.in_time(itertools.chain(near, in_turn, last)):
         tested = search.tested(trial)
         if tested is not None:
             found = search.of_integers(trial.value, _with_alternatives(search, tested))

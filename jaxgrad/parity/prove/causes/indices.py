@@ -55,6 +55,8 @@ def mistakes(
     starts: Sequence[int],
     inputs: Sequence[tuple[str, np.ndarray]],
     function: Callable[[str], Set[str]],
+    *,
+    operands: bool = False,
 ) -> Iterator[Trial]:
     """Yield the trials in which calls at or before `starts` read other integers.
 
@@ -66,6 +68,8 @@ def mistakes(
         starts: The values at which the difference may begin.
         inputs: The integers of the inputs, with their names.
         function: Function from a line of torch's code to the lines of the function around it.
+        operands: Whether the other integers are those from which a call computes torch's own.
+            JAX may have this call with a mistake, and the same integers only here.
     """
     lines = _lines(run)
     varied = [x for x in _integers(run, inputs) if len(np.unique(x.data)) > 1]
@@ -73,8 +77,16 @@ def mistakes(
         for own in _read(run, i, varied):
             alike = own.data.shape, own.data.dtype
             others = [x for x in varied if x is not own and (x.data.shape, x.data.dtype) == alike]
+            others = [x for x in others if _is_operand(x, own) is operands]
             for other in sorted(others, key=lambda x: -x.known_from)[:_SETS]:
                 yield from _trials(run, i, own, other, lines, function)
+            yield from () if operands else _at_one_place(run, i, own, varied, lines)
+
+
+def _is_operand(other: Integers, own: Integers) -> bool:
+    """Whether the call that returns some integers reads the other ones."""
+    returned = not own.source.path
+    return returned and any(place.call == own.source.call for place in other.readers)
 
 
 def _trials(
@@ -94,39 +106,102 @@ def _trials(
         chosen = [place for place in places if place.call > other.known_from]
         if chosen and chosen not in tried:
             tried.append(chosen)
-            told = _told(run, chosen, own.name, other.name, lines)
-            changes = tuple(_changes([other], dict.fromkeys(chosen, 0)))
+            told = _told(run, chosen, [own], [other], lines)
+            changes = tuple(_changes(run, [other], dict.fromkeys(chosen, 0)))
             yield Trial(i, told, changes, whole=True)
     pairs = {**dict.fromkeys(own.readers, 0), **dict.fromkeys(other.readers, 1)}
     first = max(own.known_from, other.known_from)
     if all(place.call > first for place in pairs) and other.readers:
         text = Mutual(f"the integers of {own.name} and of {other.name} are exchanged in all calls")
-        yield Trial(i, text, tuple(_changes([other, own], pairs)), whole=True)
+        yield Trial(i, text, tuple(_changes(run, [other, own], pairs)), whole=True)
+
+
+def _at_one_place(
+    run: TorchRun, i: int, own: Integers, every: Sequence[Integers], lines: Mapping[int, str]
+) -> Iterator[Trial]:
+    """Yield the trials in which a line reads what another one reads, in each call of a function."""
+    readers: dict[tuple[Any, ...], list[tuple[Place, Integers]]] = {}
+    pairs = [(place, x) for x in every for place in x.readers]
+    for place, x in sorted(pairs, key=lambda pair: pair[0].call):
+        called = _called(run, place.call)
+        at = lines[place.call], called.op, called.module, place.path
+        readers.setdefault(at, []).append((place, x))
+    here = [at for at, read in readers.items() if any(x is own for _, x in read)]
+    for at in (at for at in here if at[0] == run.values[i].line):
+        places, torchs = zip(*readers[at], strict=True)
+        tried: list[Sequence[Integers]] = []
+        for read in readers.values():
+            jaxs = [x for _, x in read]
+            both = list(zip(torchs, jaxs, strict=False))
+            if len(jaxs) != len(torchs) or len({*both}) < 2 or jaxs in tried:
+                continue
+            tried.append(jaxs)
+            fits = all(
+                (x.data.shape, x.data.dtype) == (y.data.shape, y.data.dtype)
+                and y.known_from < place.call
+                for place, (x, y) in zip(places, both, strict=True)
+            )
+            if fits and jaxs != list(torchs):
+                told = _told(run, places, torchs, jaxs, lines, of_one=True)
+                changes = _changes(run, jaxs, dict(zip(places, range(len(jaxs)), strict=True)))
+                yield Trial(i, told, tuple(changes), whole=True)
 
 
 def _told(
-    run: TorchRun, places: Sequence[Place], own: str, other: str, lines: Mapping[int, str]
+    run: TorchRun,
+    places: Sequence[Place],
+    torchs: Sequence[Integers],
+    jaxs: Sequence[Integers],
+    lines: Mapping[int, str],
+    *,
+    of_one: bool = False,
 ) -> Difference:
+    own, other = (" and of ".join(dict.fromkeys(x.name for x in read)) for read in (torchs, jaxs))
+    rest, largest = "", max(int(x.data.max()) for x in jaxs)
+    if any(largest >= size for place in places if (size := _rows(run, place)) is not None):
+        rest = "; JAX clamps integers that are out of bounds"
     calls = [*dict.fromkeys(place.call for place in places)]
     what = f"torch's {_called(run, calls[0]).in_words}"
     if len(calls) > 1:
         at = dict.fromkeys(lines[call] for call in calls)
         where = f"at {' and '.join(at)}" if len(at) < 3 else f"from {next(iter(at))} on"
-        what = f"{len(calls)} calls {where}"
+        of = f" of {what}" if of_one else ""  # a line may contain others
+        what = f"{len(calls)} calls{of} {where}"
     return Told(
-        f"in {what}, JAX reads the integers of {other}, torch reads those of {own}",
-        f"in {what}, torch reads the integers of {own}, JAX reads those of {other}",
+        f"in {what}, JAX reads the integers of {other}, torch reads those of {own}{rest}",
+        f"in {what}, torch reads the integers of {own}, JAX reads those of {other}{rest}",
     )
 
 
-def _changes(sources: Sequence[Integers], places: Mapping[Place, int]) -> Iterator[Change]:
+def _rows(run: TorchRun, place: Place) -> int | None:
+    """Return how many rows the integers of a call choose from, if it looks rows up."""
+    called = _called(run, place.call)
+    table = None if called.call is None else _table(called.op, called.call[1:], place.path)
+    return None if table is None else len(table)
+
+
+def _table(op: str, tree: Any, path: Sequence[Any]) -> Tensor | None:
+    """Return the tensor whose rows the integers at `path` choose."""
+    args, kwargs = tree
+    if op == "getitem" and path in ((0, 1), (0, 1, 0)):
+        return args[0]
+    if op == "embedding" and path[-1] in (0, "input"):
+        return kwargs.get("weight", args[1] if len(args) > 1 else None)
+    return None
+
+
+def _changes(
+    run: TorchRun, sources: Sequence[Integers], places: Mapping[Place, int]
+) -> Iterator[Change]:
     """Yield the changes with which calls read the integers of a source.
 
     Args:
+        run: torch's run.
         sources: The integers, which the run that is going on keeps where they first occur.
         places: Where integers are replaced, and by which source.
     """
     kept: dict[int, Tensor] = {}
+    ops = {place.call: _called(run, place.call).op for place in places}
     computed = {n: x.source for n, x in enumerate(sources) if x.given < 0}
     given = {n: x.given for n, x in enumerate(sources) if x.given >= 0}
     for number in sorted({place.call for place in (*computed.values(), *places)}):
@@ -135,13 +210,16 @@ def _changes(sources: Sequence[Integers], places: Mapping[Place, int]) -> Iterat
 
         def call(
             func: Any, args: Any, kwargs: Any, *inputs: Tensor,
-            keep: Any = keep, replace: Any = replace,
+            keep: Any = keep, replace: Any = replace, op: str = ops.get(number, ""),
         ) -> Any:  # fmt: skip
             kept.update(zip(given, inputs, strict=True))
             tree: Any = (args, kwargs)
             kept.update({n: _taken(tree, place.path) for n, place in keep if place.path})
             for place, n in replace:
-                tree = _with(tree, place.path, kept[n])
+                table, read = _table(op, tree, place.path), kept[n]
+                if table is not None and len(table):  # JAX clamps, torch raises an error
+                    read = read.clamp(max=len(table) - 1)
+                tree = _with(tree, place.path, read)
             out = func(*tree[0], **tree[1])
             kept.update({n: _tensors(out)[place.part] for n, place in keep if not place.path})
             return out

@@ -65,14 +65,18 @@ def different(
     if effects is None:
         return
     own, jaxs = effects.of_torch[draw], effects.of_jax[draw]
-    differing = np.argwhere(own != jaxs)
-    if len(differing) == own.size or not jaxs.any():
+    if (own != jaxs).all() or not jaxs.any():
         return  # the mask is inverted, or missing
+    # The user knows the masks of the given inputs, which come first.
+    pairs = [*enumerate(zip(effects.of_torch, effects.of_jax, strict=True))]
+    first, (own, jaxs) = next((n, pair) for n, pair in pairs if not np.array_equal(*pair))
+    redrawn = " with redrawn inputs" if first else ""
+    differing = np.argwhere(own != jaxs)
     at = [int(n) for n in differing[0]]
     verbs = ("changes", "keeps") if own[tuple(at)] else ("keeps", "changes")
     text = (
-        f"the masks differ in {len(differing)} of {own.size} elements: at {at}, torch's {op} "
-        f"{verbs[0]} the element, JAX {verbs[1]} it{_computed_at(evidence, effects.key)}"
+        f"the masks differ in {len(differing)} of {own.size} elements{redrawn}: at {at}, torch's "
+        f"{op} {verbs[0]} the element, JAX {verbs[1]} it{_computed_at(evidence, effects.key)}"
     )
 
     def everywhere() -> list[Change]:

@@ -113,6 +113,16 @@ def test_a_time_limit_lets_searches_take_half_of_it(hands):
         assert not clock.may_search()
 
 
+def test_the_note_does_not_suggest_a_limit_that_the_proof_has(hands):
+    """A user who passed 120 seconds is told to pass more."""
+    clock = Clock(limit=120.0, now=hands, computed=Hands())
+    with clock("locate"):
+        hands.time += 121.0
+        assert not clock.may_search()
+    (note,) = clock.notes()
+    assert note.endswith("every cause; a time_limit= of more than 120 gives it more time")
+
+
 def test_a_search_does_not_begin_a_step_for_which_it_has_no_time_left(hands):
     """A compilation whose length is known begins only if the search can end it in time."""
     computed = Hands()

@@ -1,8 +1,9 @@
-"""Mistakes in the arguments of any call: a default, another number, the other value of a flag."""
+"""Mistakes in the arguments of any call: a default, another number or flag, exchanged operands."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import torch
@@ -10,13 +11,12 @@ from torch import Tensor
 
 from jaxgrad.parity.prove.causes.mistakes.call import NUMBER, Mistakes, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.signatures import is_number
-from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Setting, Told
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Mutual, Setting, Told
 
 
 # Arguments that change no number of the result, and those of other mistakes.
 _OTHERS = frozenset(
-    "inplace training keepdim dtype out reduction size_average reduce dim axis sparse "
-    "padding_idx".split()
+    "inplace training keepdim dtype out reduction size_average reduce dim axis sparse".split()
 )
 _NUMBERS = 8  # of the JAX program, in place of a default of torch's
 _EMPTY = inspect.Parameter.empty
@@ -37,6 +37,11 @@ def flags(call: TorchCall) -> Mistakes:
     return _with_effect(call, _with_flags(call))
 
 
+def exchanged(call: TorchCall) -> Mistakes:
+    """Exchange two floating operands of one shape."""
+    return _with_effect(call, _with_exchanged(call))
+
+
 def _at_defaults(call: TorchCall) -> Mistakes:
     left_out: dict[str, tuple[Any, Any]] = {}  # torch's setting and the default
     for name, parameter in _parameters(call).items():
@@ -44,17 +49,17 @@ def _at_defaults(call: TorchCall) -> Mistakes:
         if default is _EMPTY or not _is_setting(default) or not _differ(used, default):
             continue
         if isinstance(used, Tensor) and default is None:
-            torchs = f"of shape {list(used.shape)}" if used.ndim else f"{used.item():g}"
-            text = Told(
-                f"{name} is not given, torch's is {torchs}", f"{name} is {torchs}, JAX has none"
-            )
+            shown = f"has the shape {list(used.shape)}" if used.ndim else f"is {used.item():g}"
+            text = Told(f"no {name} is used, torch's {shown}", f"{name} {shown}, JAX uses none")
             yield call.replaced(text, **{name: None})
         elif isinstance(used, bool | int | float | str):
             left_out[name] = (used, default)
+    alone: list[TorchCall] = []
     for name, (used, default) in left_out.items():
         text = Setting(name, _written(default), _written(used))
         wrong = call.replaced(text, _written(default), **{name: default})
-        yield wrong.fixed(call.op, f"{name}={used!r}")
+        alone.append(wrong.fixed(call.op, f"{name}={used!r}"))
+        yield alone[-1]
     if len(left_out) > 1:
         jaxs, torchs = (
             " and ".join(f"{name} {_written(pair[k])}" for name, pair in left_out.items())
@@ -62,7 +67,9 @@ def _at_defaults(call: TorchCall) -> Mistakes:
         )
         text = Told(f"{call.op} has {jaxs}, torch's has {torchs}",
                     f"{call.op} has {torchs}, JAX's has {jaxs}")  # fmt: skip
-        yield call.replaced(text, **{name: default for name, (_, default) in left_out.items()})
+        wrong = call.replaced(text, **{name: default for name, (_, default) in left_out.items()})
+        if not any(_agree(one, wrong) for one in alone):  # one explains as much
+            yield wrong
 
 
 def _with_numbers(call: TorchCall) -> Mistakes:
@@ -97,6 +104,24 @@ def _with_flags(call: TorchCall) -> Mistakes:
         if isinstance(used, bool):
             text = Setting(name, f"{not used}", f"{used}")
             yield call.replaced(text, f"{not used}", **{name: not used})
+
+
+def _with_exchanged(call: TorchCall) -> Mistakes:
+    given = call.bound
+    names = [name for name, x in given.items() if isinstance(x, Tensor) and x.is_floating_point()]
+    for one, other in itertools.combinations(names, 2):
+        if given[one].shape == given[other].shape:
+            text = Mutual(f"{one} and {other} are exchanged")
+            yield call.replaced(text, **{one: given[other], other: given[one]})
+
+
+def _agree(one: TorchCall, other: TorchCall) -> bool:
+    """Whether two calls have the same result."""
+    try:
+        with torch.no_grad():
+            return _equal(one.result, other.result)
+    except Exception:  # the function does not accept one of the arguments
+        return False
 
 
 def _with_effect(call: TorchCall, mistakes: Mistakes) -> Mistakes:

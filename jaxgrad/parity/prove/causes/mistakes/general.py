@@ -67,13 +67,19 @@ def gelu(call: TorchCall) -> Mistakes:
 
 
 def activation(call: TorchCall) -> Mistakes:
-    """Use another activation, if possible with the same numbers."""
-    given = {k: x for k, x in call.bound.items() if isinstance(x, float)}
+    """Use another activation, if possible with the same numbers.
+
+    One that equals torch's activation with its defaults, as celu equals elu, is not another one.
+    """
+    numbers = (int, float)
+    given = {k: x for k, x in call.bound.items() if type(x) in numbers}
+    own = call.func(call.args[0]) if given else None
     for name in ACTIVATIONS:
         if name != call.op:
             func = getattr(torch if hasattr(torch, name) else functional, name)
             text = Setting("the activation", name, call.op)
-            yield call.by(text, func, call.args[0]).fixed(name, call.op)
+            if own is None or not torch.equal(func(call.args[0]), own):
+                yield call.by(text, func, call.args[0]).fixed(name, call.op)
             if given:  # such as the alpha of elu, which celu has too
                 told = " and ".join(f"{k} {x:g}" for k, x in given.items())
                 text = Setting("the activation", f"{name} with {told}", call.op)

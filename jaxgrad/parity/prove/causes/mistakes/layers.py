@@ -295,13 +295,14 @@ def pool(call: TorchCall) -> Mistakes:
     kernel = _per_axis(given["kernel_size"], n)
     stride = _per_axis(given.get("stride") or kernel, n)
     mean = call.op.startswith("avg")
+    found: list[Tensor] = []
     if mean:
         used = bool(given.get("count_include_pad", True))
         text = Setting("count_include_pad", f"{not used}", f"{used}")
-        yield call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
+        counts = call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
+        yield from _new(counts, found)
     same = _same(x.shape[-n:], kernel, stride, [1] * n)
     used, plain = given.get("padding", 0), getattr(functional, call.op)
-    found: list[Tensor] = []
     for name, pads in (("'SAME'", same), *_one_sided(used, n)):
         spread = functional.pad(
             x, [v for both in reversed(pads) for v in both], value=0.0 if mean else float("-inf")
@@ -350,6 +351,14 @@ def bag(call: TorchCall) -> Mistakes:
         if mode != used:
             text = Setting("the rows of a bag", mode, used, verb="are reduced by")
             yield call.replaced(text, mode=mode).fixed(mode, used)
+    ids = call.bound["input"]
+    if used == "mean" and ids.ndim == 2 and call.named("padding_idx") is not None:
+        rows = ids.shape[1]
+        text = Told(
+            f"the sum of a bag is divided by {rows}, torch does not count the padding",
+            f"the sum of a bag is divided by its rows without the padding, JAX divides by {rows}",
+        )
+        yield call.replaced(text, mode="sum").then(text, lambda total: total / rows)
 
 
 def attention(call: TorchCall) -> Mistakes:

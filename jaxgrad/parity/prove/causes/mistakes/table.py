@@ -114,7 +114,7 @@ def _of_arguments(call: TorchCall) -> tuple[Callable[[TorchCall], Mistakes], ...
         return ()
     if call.op in general.BINARY or call.signature is None:
         return (general.other_numbers,)
-    return arguments.defaults, arguments.flags, arguments.numbers
+    return arguments.defaults, arguments.flags, arguments.numbers, arguments.exchanged
 
 
 def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:

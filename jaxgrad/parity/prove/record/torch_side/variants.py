@@ -274,6 +274,7 @@ def _clips(training: Training) -> Iterator[Variant]:
     )
     for clip in (clip_as_optax, nn.utils.clip_grad_norm_):
         yield Variant(each, training, functools.partial(_clip_each, clip))
+    yield from _clips_of_groups(training)
     yield Variant(
         Told(
             "the gradients are clipped by value, torch clips them by norm",
@@ -305,6 +306,32 @@ def _sums(training: Training) -> Iterator[Variant]:
         f"the loop takes the mean of {count} micro-batches, JAX the sum of the micro-batches",
     )
     yield Variant(text, dataclasses.replace(training, clip=summed))
+
+
+def _clips_of_groups(training: Training) -> Iterator[Variant]:
+    """Yield the variants in which the transformation of each parameter group clips its own part."""
+    optimizers: list[Any] = []
+
+    def remember(optimizer: Any) -> Any:
+        optimizers[:] = [optimizer]
+        return optimizer
+
+    def clip_groups(clip: Clip, parameters: Any, max_norm: float, **_: Any) -> None:
+        clipped = {id(p) for p in parameters}
+        parts = [[p for p in g["params"] if id(p) in clipped] for g in optimizers[0].param_groups]
+        if len([*filter(None, parts)]) < 2 or max(map(len, parts)) < 2:
+            raise ValueError("the norm of each group is that of all weights, or of each one")
+        for part in parts:
+            clip(part, max_norm)
+
+    text = Told(
+        "the gradients of each parameter group are clipped by the group's own norm, torch uses "
+        "the norm of all (clip before the groups in optax.chain)",
+        "the gradients are clipped by the norm of all, JAX clips each parameter group by its own",
+    )
+    for clip in (clip_as_optax, nn.utils.clip_grad_norm_):
+        changed = functools.partial(clip_groups, clip)
+        yield Variant(text, edited(training, remember), changed)
 
 
 def _clip_each(clip: Clip, parameters: Any, max_norm: float, **_: Any) -> None:

@@ -726,6 +726,50 @@ def test_the_place_of_a_missing_call_is_the_value_that_lacks_it():
     assert "JAX's outputs if all 2 such calls at test_forward.py:" in one.cause
 
 
+def test_a_missing_call_is_named_if_its_result_gets_a_new_axis():
+    """The port does not normalise the weights of the chosen experts, which are then broadcast."""
+
+    def mix(x: Any) -> Any:
+        top = x.softmax(-1).topk(2, dim=-1)[0]
+        top = top / top.sum(-1, keepdim=True)
+        return (top[..., None] * x[:, None, :3].sin()).sum(1)
+
+    def port(x: Any) -> Any:
+        top = jax.lax.top_k(jax.nn.softmax(x, -1), 2)[0]
+        return (top[..., None] * jnp.sin(x[:, None, :3])).sum(1)
+
+    (finding,) = forward(proved(mix, port))
+    assert told(finding) == "torch's div is missing"
+
+
+def test_swapped_operands_are_named_and_not_the_factor_of_their_difference():
+    """JAX has torch's difference too, so that the place is the call that reads it."""
+
+    def loss(x: Any, y: Any) -> Any:
+        return torch.relu(0.3 - (x - y)).sum() - functional.logsigmoid(x - y).sum()
+
+    def port(x: Any, y: Any) -> Any:
+        return jax.nn.relu(0.3 - (x - y)).sum() - jax.nn.log_sigmoid(y - x).sum()
+
+    (finding,) = forward(proved(loss, port, (4, 6)))
+    assert told(finding) == "the operands of sub are swapped"
+
+
+def test_a_missing_call_is_named_if_its_result_is_detached():
+    """The load of the experts is computed from integers, so that no gradient is stopped."""
+
+    def balance(x: Any) -> Any:
+        load = functional.one_hot(x.topk(2, dim=-1)[1], x.shape[-1]).to(x.dtype).sum(1).mean(0) / 2
+        return (load.detach() * x.softmax(-1).mean(0)).sum()
+
+    def port(x: Any) -> Any:
+        load = jax.nn.one_hot(jax.lax.top_k(x, 2)[1], x.shape[-1]).sum(1).mean(0)
+        return (load * jax.nn.softmax(x, -1).mean(0)).sum()
+
+    (finding,) = forward(proved(balance, port))
+    assert told(finding) == "torch's div by 2 is missing"
+
+
 def test_calls_with_several_results_are_counted_once():
     """`chunk` returns two values."""
     (finding,) = forward(

@@ -100,7 +100,61 @@ def test_integers_that_are_read_in_the_place_of_others_are_named(changed, cause)
     """In the calls of a line, of a function, or in all calls."""
     report = proved(**changed)
 
-    assert report.verdict == "fail"
+    assert report.verdict == "fail" and report.first is not None
     rerun = "rerunning torch with this change reproduces JAX's outputs"
     assert report.first.cause == f"{cause} ({rerun})"
     assert report.first.tested
+
+
+class Score(nn.Module):
+    """A score of users and items, which is computed for two sets of items."""
+
+    def __init__(self):
+        super().__init__()
+        self.user, self.item = nn.Embedding(6, 3), nn.Embedding(9, 3)
+        self.bias, self.tilt = nn.Embedding(9, 3), nn.Embedding(6, 3)
+
+    def score(self, user, item):
+        both = self.user(user) * self.item(item)
+        return (both + self.bias(item) * self.tilt(user)).sum(-1)
+
+    def forward(self, user, good, bad):
+        return torch.sigmoid(self.score(user, good)) * self.score(user, bad)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        ("", ""),
+        ("bias", "JAX reads the integers of user, torch reads those of good and of bad"),
+        (
+            "tilt",
+            "JAX reads the integers of good and of bad, torch reads those of user; JAX clamps "
+            "integers that are out of bounds",
+        ),
+    ],
+)
+def test_a_function_may_read_other_integers_in_each_of_its_calls(wrong, cause):
+    """The integers of torch differ by call. JAX clamps integers that are too large for a table."""
+
+    def score(p: Any, user: Any, item: Any) -> Any:
+        both = p["user.weight"][user] * p["item.weight"][item]
+        bias = p["bias.weight"][user if wrong == "bias" else item]
+        tilt = p["tilt.weight"][item if wrong == "tilt" else user]
+        return (both + bias * tilt).sum(-1)
+
+    def port(p: Any, user: Any, good: Any, bad: Any) -> Any:
+        return jax.nn.sigmoid(score(p, user, good)) * score(p, user, bad)
+
+    module, rng = Score(), np.random.default_rng(1)
+    inputs = rng.integers(0, 6, 8), rng.integers(0, 9, 8), rng.integers(0, 9, 8)
+    report = prove(module, port, arrays(module), inputs)
+
+    assert report.verdict == ("fail" if wrong else "pass"), report
+    if wrong:
+        line = Score.score.__code__.co_firstlineno + 2
+        rerun = "rerunning torch with this change reproduces JAX's outputs"
+        calls = f"2 calls of torch's {wrong} (embedding) at test_indices.py:{line}"
+        text = f"in {calls}, {cause} ({rerun})"
+        assert report.first is not None
+        assert report.first.tested and report.first.cause == text

@@ -146,7 +146,36 @@ def test_a_mask_that_depends_on_the_numbers_is_named():
     module = Kept()
     first = prove(module, other, arrays(module), INPUTS).first
     assert first is not None and first.tested
-    assert first.cause.startswith("the masks differ in ") and "of 60 elements: at [" in first.cause
+    h = module.double().q(torch.as_tensor(INPUTS[0]).double()).detach().numpy()
+    at = np.argwhere((h >= 0.05) & (h < 0.2))  # with the inputs of the user
+    text = f"the masks differ in {len(at)} of 60 elements: at {at[0].tolist()}, torch's masked_fill"
+    assert first.cause.startswith(f"{text} changes the element, JAX keeps it")
+
+
+def test_a_mask_that_differs_with_redrawn_inputs_alone_is_told_with_them():
+    """No element of the user's inputs is between the two bounds."""
+    module = Net().double()
+    h = np.sort(module.q(torch.as_tensor(INPUTS[0]).double()).detach().numpy().ravel())
+    widest = int(np.argmax(np.diff(h[20:40]))) + 20
+    low, high = (
+        float(h[widest + n]) * (1 - share) + share * float(h[widest + 1 - n])
+        for n, share in ((0, 0.01), (1, 0.01))
+    )
+
+    class Kept(Net):
+        def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+            h = self.q(x)
+            return h.masked_fill(h < low, 3.0)
+
+    def other(p: Any, x: Any, lengths: Any) -> Any:
+        h = x @ p["q.weight"].T + p["q.bias"]
+        return jnp.where(h < high, 3.0, h)
+
+    kept = Kept()
+    kept.load_state_dict(module.state_dict())
+    first = prove(kept, other, arrays(kept), INPUTS).first
+    assert first is not None and first.cause.startswith("the masks differ in ")
+    assert " of 60 elements with redrawn inputs: at [" in first.cause
 
 
 def test_a_mask_is_observed_if_a_mistake_without_a_cause_follows():

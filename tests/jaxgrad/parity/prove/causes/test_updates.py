@@ -373,6 +373,27 @@ def test_a_clip_that_changes_no_gradient_of_the_compared_steps_is_confirmed(evid
     assert finding.cause.startswith("each weight's gradient is clipped by its own norm, torch uses")
 
 
+@pytest.mark.parametrize("clip", [optax.clip_by_global_norm, jaxgrad.optim.clip_grad_norm])
+def test_a_clip_inside_of_each_group_is_named(evidence: Evidence, clip: Any):
+    """The transformation of a group sees the gradients of its own weights alone."""
+
+    def grouped(module: torch.nn.Module) -> torch.optim.Optimizer:
+        params = [*module.parameters()]
+        groups = [[p for p in params if (p.ndim > 1) is matrix] for matrix in (True, False)]
+        return torch.optim.SGD([{"params": group} for group in groups], 0.1, momentum=0.9)
+
+    def labels(params: Any) -> Any:
+        return jax.tree.map(lambda p: str(jnp.ndim(p) > 1), params)
+
+    each = optax.chain(clip(0.01), optax.sgd(0.1, momentum=0.9))
+    tx = optax.partition({"True": each, "False": each}, labels)
+    finding = updated(evidence, Training(grouped, tx, clip=0.01), 2).findings[0]
+
+    assert finding.tested and finding.cause.startswith(
+        "the gradients of each parameter group are clipped by the group's own norm, torch uses the"
+    )
+
+
 def test_a_scheduler_that_ends_with_the_last_step_is_searched(evidence: Evidence):
     """A OneCycleLR raises if it is asked for a rate after its last step."""
 

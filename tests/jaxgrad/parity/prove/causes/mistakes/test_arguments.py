@@ -49,7 +49,7 @@ TWO = torch.full((4,), 2.0, dtype=torch.float64)
             (X, LABELS),
             {"pos_weight": TWO},
             {
-                "pos_weight is not given, torch's is of shape [4]":
+                "no pos_weight is used, torch's has the shape [4]":
                     functional.binary_cross_entropy_with_logits(X, LABELS)
             },
         ),
@@ -78,6 +78,67 @@ def test_an_argument_without_an_effect_is_not_tried():
     """Both bounds are beyond all elements, and one threshold beyond the other elements."""
     assert not tried(arguments.defaults, functional.hardtanh, 0.1 * X, -9.0, 9.0)
     assert not tried(arguments.defaults, functional.softplus, X, 1, 30)
+
+
+def test_two_defaults_are_tried_together_only_if_one_of_them_gives_another_result():
+    """All losses are finite, so zero_infinity changes none: the blank alone explains as much."""
+    logits = draw(6, 2, 4).log_softmax(-1)
+    lengths = torch.tensor([6, 5]), torch.tensor([2, 1])
+    given = {"blank": 3, "zero_infinity": True}
+    labels = torch.tensor([[0, 1], [2, 2]])
+
+    calls = tried(arguments.defaults, functional.ctc_loss, logits, labels, *lengths, **given)
+
+    assert texts(calls) == ["blank is 0, torch uses 3"]
+
+
+def test_a_padding_index_may_be_left_out():
+    """It changes the mean of a bag, and no value of an embedding."""
+    ids, table = torch.tensor([[2, 0], [1, 1]]), draw(3, 4)
+    bag = functional.embedding_bag
+    check(
+        tried(arguments.defaults, bag, ids, table, padding_idx=0),
+        {"padding_idx is None, torch uses 0": bag(ids, table)},
+    )
+    assert not tried(arguments.defaults, functional.embedding, ids, table, padding_idx=0)
+
+
+def test_a_weight_that_has_no_effect_counts_as_none():
+    """A port that multiplies by 1 has the number, so the text does not say that it is left out."""
+    weighted = functional.binary_cross_entropy_with_logits
+    (call,) = tried(arguments.defaults, weighted, X, LABELS, pos_weight=TWO[0])
+
+    assert call.difference.of_jax == "no pos_weight is used, torch's is 2"
+    assert call.difference.of_torch == "pos_weight is 2, JAX uses none"
+
+
+def test_two_operands_of_one_shape_may_be_exchanged():
+    """The names of the arguments tell which; a symmetric pair does not change the result."""
+    loss = functional.triplet_margin_loss
+    check(
+        tried(arguments.exchanged, loss, X, Y, Z),
+        {
+            "anchor and positive are exchanged": loss(Y, X, Z),
+            "anchor and negative are exchanged": loss(Z, Y, X),
+            "positive and negative are exchanged": loss(X, Z, Y),
+        },
+    )
+    check(
+        tried(arguments.exchanged, functional.margin_ranking_loss, X, Y, LABELS, margin=0.5),
+        {
+            "input1 and input2 are exchanged": functional.margin_ranking_loss(
+                Y, X, LABELS, margin=0.5
+            ),
+            "input1 and target are exchanged": functional.margin_ranking_loss(
+                LABELS, Y, X, margin=0.5
+            ),
+            "input2 and target are exchanged": functional.margin_ranking_loss(
+                X, LABELS, Y, margin=0.5
+            ),
+        },
+    )
+    assert not tried(arguments.exchanged, functional.mse_loss, X, Y)
+    assert not tried(arguments.exchanged, functional.linear, X, Y[:2])
 
 
 @pytest.mark.parametrize(

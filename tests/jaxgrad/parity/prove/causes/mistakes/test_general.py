@@ -80,6 +80,15 @@ def test_another_activation_may_have_the_same_numbers():
     check([x for x in calls if x.mistake == text], {text: functional.elu(X, alpha=0.5)})
 
 
+@pytest.mark.parametrize(("op", "same"), [("elu", "celu"), ("celu", "elu")])
+def test_another_name_of_the_activation_with_its_default_is_not_tried(op, same):
+    """With alpha=1, elu and celu are equal: a port with that number has only forgotten alpha."""
+    calls = tried(general.activation, getattr(functional, op), X, alpha=0.8)
+
+    assert f"the activation is {same}, torch uses {op}" not in texts(calls)
+    assert "the activation is selu, torch uses " + op in texts(calls)
+
+
 def test_every_other_elementwise_function_is_tried():
     """An elementwise function is rerun as every other one, but not as itself."""
     calls = tried(general.unary, torch.sin, X)

@@ -362,6 +362,26 @@ def test_a_bag_is_reduced_in_every_other_way():
     assert len(tried(layers.bag, bag, ids, table)) == 2
 
 
+def test_the_padding_of_a_bag_is_counted():
+    """torch leaves the padding out of the sum and out of the number of rows."""
+    bag, ids, table = functional.embedding_bag, torch.tensor([[2, 0], [1, 1]]), draw(3, 4)
+    calls = tried(layers.bag, bag, ids, table, mode="mean", padding_idx=0)
+
+    text = "the sum of a bag is divided by 2, torch does not count the padding"
+    check(calls[-1:], {text: bag(ids, table, mode="sum", padding_idx=0) / 2})
+
+
+def test_an_average_pool_that_counts_the_padding_is_not_told_as_another_padding():
+    """With a kernel of 3 and a stride of 1, 'SAME' pads each side by 1, as torch does."""
+    calls = tried(
+        layers.pool, functional.avg_pool1d, draw(2, 3, 8), 3, 1, 1, count_include_pad=False,
+        op="avg_pool1d",
+    )  # fmt: skip
+
+    assert texts(calls)[0] == "count_include_pad is True, torch uses False"
+    assert not any("'SAME'" in text for text in texts(calls))
+
+
 @pytest.mark.parametrize(
     ("args", "kwargs"), [((X, X, X, None, 0.1), {}), ((X, X, X), {"dropout_p": 0.1})]
 )
