@@ -42,6 +42,7 @@ class Clock:
         self.now, self.computed = now, computed
         self.seconds: dict[str, float] = {}
         self.stopped: float | None = None  # seconds after which a search was stopped
+        self._stopped_at = 0.0  # the time limit then, 0 without one
         self._running: list[str] = []
         self._start = self._last = now()
         self._before = computed()
@@ -110,7 +111,7 @@ class Clock:
         self._count()
         longest = max(LEAST, self._proved, (self.limit or 0.0) / 2)
         if self._is_over() or self._searched + seconds > longest:
-            self.stopped = self._searched
+            self.stopped, self._stopped_at = self._searched, self.limit or 0.0
             return False
         if what:
             self._tell(f"{SEARCH}: {what}")
@@ -121,8 +122,8 @@ class Clock:
         if self.stopped is None:
             return ()
         longer = f"time_limit={_SUGGESTED} lets it search for a minute"
-        if (self.limit or 0.0) >= _SUGGESTED:
-            longer = f"a time_limit= of more than {self.limit:g} gives it more time"
+        if self._stopped_at >= _SUGGESTED:
+            longer = f"a time_limit= of more than {self._stopped_at:g} gives it more time"
         return (
             f"the search for causes ended after {self.stopped:.0f} s of CPU time, before it had "
             f"tried every cause; {longer}",

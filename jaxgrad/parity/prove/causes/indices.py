@@ -215,12 +215,16 @@ def _changes(
             kept.update(zip(given, inputs, strict=True))
             tree: Any = (args, kwargs)
             kept.update({n: _taken(tree, place.path) for n, place in keep if place.path})
+            beyond: Tensor | None = None
             for place, n in replace:
                 table, read = _table(op, tree, place.path), kept[n]
                 if table is not None and len(table):  # JAX clamps, torch raises an error
-                    read = read.clamp(max=len(table) - 1)
+                    beyond, read = read >= len(table), read.clamp(max=len(table) - 1)
                 tree = _with(tree, place.path, read)
             out = func(*tree[0], **tree[1])
+            if beyond is not None and beyond.any():  # JAX's gradient leaves these rows out
+                axes = (1,) * (out.ndim - beyond.ndim)
+                out = torch.where(beyond.reshape(*beyond.shape, *axes), out.detach(), out)
             kept.update({n: _tensors(out)[place.part] for n, place in keep if not place.path})
             return out
 

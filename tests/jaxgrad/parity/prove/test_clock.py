@@ -119,6 +119,7 @@ def test_the_note_does_not_suggest_a_limit_that_the_proof_has(hands):
     with clock("locate"):
         hands.time += 121.0
         assert not clock.may_search()
+    clock.limit = None  # as `prove` does to report what is known
     (note,) = clock.notes()
     assert note.endswith("every cause; a time_limit= of more than 120 gives it more time")
 

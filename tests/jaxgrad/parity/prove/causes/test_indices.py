@@ -158,3 +158,4 @@ def test_a_function_may_read_other_integers_in_each_of_its_calls(wrong, cause):
         text = f"in {calls}, {cause} ({rerun})"
         assert report.first is not None
         assert report.first.tested and report.first.cause == text
+        assert report.surfaces["gradients"].verdict == "pass"  # with the same mistake in torch
