@@ -122,12 +122,14 @@ def _tables(
             own = [hole for hole in holes if id(hole[0][0]) in inner]
             if not isinstance(table, ast.List) or not own:
                 continue
-            values = [
-                _as_tuple(
-                    copy.deepcopy(table, {id(hole[n][0]): hole[n][1] for hole in own})
-                )
+            copies = [
+                copy.deepcopy(table, {id(hole[n][0]): hole[n][1] for hole in own})
                 for n in range(len(own[0]))
-            ]  # fmt: skip
+            ]
+            try:
+                values = [_as_tuple(code) for code in copies]
+            except ValueError:  # it contains an infinity, which is no literal
+                continue
             if any(x != values[0] for x in values):
                 target = statement.targets[0] if isinstance(statement, ast.Assign) else None
                 yield getattr(target, "attr", "values"), table, values

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxgrad._core import source
 from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.causes import (
@@ -376,8 +374,9 @@ def _in_torch(case: Case) -> Explanation | None:
         places = _in_words(case, group)
         it = "it" if len(group) == 1 else "these stops"
         formula = straight_through.formula(run, first)
-        if not formula and not any(np.any(case.actual[name]) for name in fixed):
-            return None  # JAX, which has no gradient there, lacks no stop
+        jaxs = case.evidence.by_torch_name(case.evidence.jax_gradients[case.draw])
+        if not formula and all(jaxs.get(name) is None for name in fixed):
+            return None  # JAX, in which no path leads there, lacks no stop
         tested = f"rerunning torch without {it}, {case.names(fixed)}"
         text = (
             wording.straight_through(places, tested, formula)

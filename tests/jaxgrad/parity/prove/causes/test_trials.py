@@ -701,7 +701,7 @@ def test_results_are_computed_from_kept_values():
     """The wrong result is that of the call's recorded operands; calls in place have none."""
     run = leaky()
     results = {trial.text: x for trial, x in trials.with_results(run, 1, (0.5,))}
-    text = "the number in leaky_relu is 0.5, torch uses 0.2"
+    text = "negative_slope is 0.5, torch uses 0.2"
     np.testing.assert_allclose(results[text], functional.leaky_relu(X, 0.5))
     for change in ({"call": None}, {"data": None}, {"call": (torch.Tensor.exp_, (X,), {})}):
         vars(run.values[1]).update(leaky().values[1].__dict__ | change)

@@ -24,7 +24,7 @@ def tower(p, x, *, rng=None, training=False):
             rng, dropped_rng = split_rng(rng)
             x = x + dropped(unit, x, rng=dropped_rng)
         else:
-            x = x + tower_dropped(unit, x)
+            x = x + unit_forward(unit, x)
         return (rng, x), None
 
     (rng, x), _ = lax.scan(layer, (rng, x), stacked(p["units"]))
@@ -37,11 +37,6 @@ def dropped(p, x, *, rng):
 
 
 def unit_forward(p, x):
-    """Unit (loops/test_scans.py:0)."""
-    return jnp.tanh(F.linear(x, **p["fc"]))
-
-
-def tower_dropped(p, x):
     """Unit (loops/test_scans.py:0): x (N, 4) -> (N, 4)."""
     return jnp.tanh(F.linear(x, **p["fc"]))
 

@@ -1,0 +1,15 @@
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def linear(p, x):
+    """torch.nn.Linear: x (N, 3) -> (N, 2)."""
+    return F.linear(x, **p)

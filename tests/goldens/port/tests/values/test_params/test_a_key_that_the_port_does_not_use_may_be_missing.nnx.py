@@ -1,0 +1,25 @@
+"""JAX port of Unused (values/test_params.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class Unused(nnx.Module):
+    """It has a table that no output depends on.
+
+    Unused (values/test_params.py:0).
+
+    `jaxgrad.nnx.load_state_dict` sets `weight` and `bias`, which the constructor leaves as
+    `jnp.empty`.
+    """
+
+    def __init__(self):
+        self.weight = nnx.Param(jnp.empty((3, 4), jnp.float32))
+        self.bias = nnx.Param(jnp.empty(3, jnp.float32))
+        self.table = nnx.BatchStat(jnp.ones(2, jnp.float32))
+
+    def __call__(self, x):
+        return F.linear(x, self.weight[...], self.bias[...])
