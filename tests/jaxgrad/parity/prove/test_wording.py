@@ -288,7 +288,7 @@ def test_the_port_is_named_in_every_part_of_a_report():
 def test_a_right_port_to_torch_has_the_gradients_of_jax():
     right = proved(rows()["decay"]._replace(arguments={}), reference="jax")
     assert "your port has JAX's outputs and gradients" in sentence(right)
-    assert headline([right, right]).startswith("All 2 ports have JAX's gradients")
+    assert headline([right, right]).startswith("All 2 ports have JAX's outputs and gradients")
 
 
 @pytest.mark.parametrize("reference", ["JAX", "pytorch", None, 1, np.array(["jax", "jax"])])
