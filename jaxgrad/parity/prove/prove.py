@@ -207,6 +207,11 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         except TimeLimit:
             clock.limit = None  # to report what is known
             judgements = {name: edited.without_edits(j) for name, j in judgements.items()}
+            if "structure" in judgements:
+                from jaxgrad.parity.prove.surfaces import structure
+
+                own = structure.without_refused(judgements["structure"], judged)
+                judgements["structure"] = own
         ended = [name for name in SURFACES if name not in judgements]
         judgements |= {name: Judgement(_unjudged(name)) for name in ended}
         judgements = evidence.waivers.settle(judgements, evidence.torch_side.state)
@@ -394,6 +399,7 @@ def _judge_surfaces(
         view = _view(name)
         differing = None if view is not None else other_inputs.differing
         judgements[name] = edited.proved(evidence, request, judgements[name], view, differing)
+    judgements["structure"] = structure.without_refused(judgements["structure"], evidence)
     return evidence
 
 

@@ -146,7 +146,8 @@ def _wrong(evidence: Evidence) -> Wrong:
     run = evidence.runs[0]
     if not run.has_gradients:
         run = evidence.torch_side.run(evidence.draws[0])
-    missing = {x for x in evidence.one_sided(run) if evidence.port.weights.leaves_of(x)}
+    one_sided = evidence.one_sided(run) - {*evidence.untrained}
+    missing = {x for x in one_sided if evidence.port.weights.leaves_of(x)}
     return Wrong(values - missing, missing)
 
 

@@ -12,14 +12,15 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate import quotes
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.record.jax_side.port import Port
+from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Difference, Mutual, Told
 
 
 _FROZEN = Told(
-    "a stop_gradient is missing; or, if your training step freezes the leaf, list the trained "
-    "leaves in trainable=",
+    "if your training step freezes the leaf, list the trained leaves in trainable=; or else put a "
+    "stop_gradient around the leaf",
     "requires_grad is False only in torch; or, if your training step in JAX freezes the leaf, list "
     "the trained leaves in trainable=",
 )
@@ -112,7 +113,8 @@ def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None)
     """Name the tested causes in the findings that they explain.
 
     A frozen parameter keeps its own cause, unless one stop is enough: several at its uses are not
-    what torch does.
+    what torch does. The suggested change has to show that it stops no gradient that torch has
+    (`without_refused`).
     """
     known = () if why is None else (why, *why.rest)
     trained = evidence.torch_side.flags
@@ -122,10 +124,28 @@ def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None)
         frozen = not trained.get(finding.torch, True)
         if cause is None or (frozen and len(cause.through) != 1):
             return finding
-        finding = dataclasses.replace(finding, cause=cause.text, tested=cause.confirmed)
-        return quotes.explained(evidence, finding, cause)
+        changed = dataclasses.replace(finding, cause=cause.text, tested=cause.confirmed)
+        return quotes.explained(evidence, changed, cause)
 
     findings = tuple(map(with_cause, judgement.surface.findings))
+    return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))
+
+
+def without_refused(judgement: Judgement, evidence: Evidence) -> Judgement:
+    """Return a judgement in which frozen parameters have their own cause if no change is suggested.
+
+    A frozen layer has no gradient of its own, but passes one to the layers before it, which a
+    stop_gradient at its call would stop too.
+    """
+    trained, own = evidence.torch_side.flags, _FROZEN.says(evidence.reference)
+
+    def settled(finding: Finding) -> Finding:
+        is_frozen = not trained.get(finding.torch, True)
+        if not (is_frozen and finding.tested and finding.edit is None):
+            return finding
+        return dataclasses.replace(finding, cause=own, tested=False)
+
+    findings = tuple(map(settled, judgement.surface.findings))
     return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))
 
 
@@ -229,11 +249,21 @@ def _missing(evidence: Evidence, name: str) -> Finding:
 
 
 def _last_stop(evidence: Evidence, leaves: Sequence[int]) -> str:
-    """Return the place where JAX stops the gradients of some leaves, or an empty string."""
-    goal = {key for keys in evidence.flow.outputs for key in keys}
+    """Return the place where JAX stops the gradients of some leaves, or an empty string.
+
+    It is a stop without which a path would lead to the leaves: beside the stop inside of a softmax,
+    another path goes on.
+    """
+    flow = evidence.flow
+    goal = {key for keys in flow.outputs for key in keys}
     keys = [leaf_key(i) for i in leaves]
-    stops = evidence.flow.between(keys, goal, set(), "stop_gradient")
-    return place(evidence.port.program, stops[0]) if stops else ""
+    stops = flow.between(keys, goal, set(), "stop_gradient")
+
+    def is_alone(stop: Key) -> bool:
+        return bool(flow.ahead(keys, {*stops} - {stop}) & goal)
+
+    chosen = next(filter(is_alone, stops), stops[-1] if stops else None)
+    return "" if chosen is None else place(evidence.port.program, chosen)
 
 
 def _unreached(port: Port, name: str, grad: np.ndarray) -> list[int]:

@@ -362,3 +362,35 @@ def test_a_cause_is_tested_again_with_the_inputs_of_also(tmp_path, further):
     assert first.tested != further and (first.edit is None) == further
     rest = "; not confirmed, because the programs then differ on also[0]"
     assert first.cause.endswith(rest) == further
+
+
+FROZEN = """
+import jax.numpy as jnp
+from jax import lax
+
+def linear(p, name, h):
+    return h @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+def port(p, x):
+    h = jnp.tanh(linear(p, "0", x))
+    return linear(p, "2", h) * lax.stop_gradient(h)
+"""
+
+
+def test_an_edit_removes_every_difference_beside_a_frozen_layer(tmp_path):
+    """The layer that `trainable=` leaves out has no gradient to compare, with the edit too."""
+
+    class Gated(nn.Sequential):
+        def forward(self, x):
+            h = self[1](self[0](x))
+            return self[2](h) * h
+
+    torch.manual_seed(0)
+    module = Gated(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4).requires_grad_(False))
+    port = in_file(tmp_path / "frozen.py", FROZEN).port
+    trainable = ["0.weight", "0.bias"]
+    first = prove(module, port, arrays(module), (draw(5, 3),), trainable=trainable).first
+
+    assert first is not None and first.edit is not None
+    assert first.edit.new.strip() == 'return linear(p, "2", h) * h'
+    assert first.edit.complete

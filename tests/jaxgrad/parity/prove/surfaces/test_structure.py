@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -518,3 +519,74 @@ def test_a_gradient_of_zeros_on_one_side_is_noted(torchs, jaxs):
     has, lacks = ("torch", "JAX") if torchs else ("JAX", "torch")
     text = f"the gradient of idle is 0 in {has} and None in {lacks}: with weight decay or momentum"
     assert any(note.startswith(text) for note in report.notes) == (torchs != jaxs), report.notes
+
+
+class Adapted(nn.Module):
+    """A frozen layer that passes a gradient to the layer before it, and a mask that is stopped."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 8), nn.Linear(8, 1).requires_grad_(False)
+        self.c = nn.Linear(8, 1)
+
+    def forward(self, x):
+        h = torch.tanh(self.a(x))
+        scores = (self.c(h) + self.b(h)).softmax(0)
+        return (scores * self.c(h.sin())).sum()
+
+
+def linear(p: Any, name: str, h: Any) -> Any:
+    return h @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def adapted(p: Any, x: Any) -> Any:
+    h = jnp.tanh(linear(p, "a", x))
+    scores = jax.nn.softmax(linear(p, "c", h) + linear(p, "b", h), 0)
+    return (scores * linear(p, "c", jnp.sin(h))).sum()
+
+
+def of_adapted(port: Any, **options: Any) -> Finding:
+    torch.manual_seed(0)
+    module = Adapted()
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    report = prove(module, port, arrays(module), (x,), **options)
+    assert report.first is not None
+    return report.first
+
+
+def test_a_frozen_layer_is_no_place_for_a_stop_gradient():
+    """A stop at its call would also stop the gradient of the layer before it, which torch has."""
+    finding = of_adapted(adapted)
+
+    assert not finding.tested and finding.edit is None
+    assert finding.cause.startswith("if your training step freezes the leaf, list the trained ")
+
+
+def test_the_stop_inside_of_a_softmax_ends_no_path():
+    """The maximum that a softmax subtracts is stopped, and another path goes on beside it."""
+
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shift, self.a = nn.Parameter(torch.randn(4)), nn.Linear(4, 4)
+
+        def step(self, h):
+            return self.a(h).softmax(-1) + h
+
+        def forward(self, x):
+            first = self.shift + 0 * x
+            return self.step(self.step(first).detach() + first - first.detach())
+
+    def step(p: Any, h: Any) -> Any:
+        return jax.nn.softmax(h @ p["a.weight"].T + p["a.bias"], -1) + h
+
+    def port(p: Any, x: Any) -> Any:
+        h = step(p, p["shift"] + 0 * x)
+        return step(p, lax.stop_gradient(h))
+
+    torch.manual_seed(0)
+    module = Shifted()
+    report = prove(module, port, arrays(module), (draw(4, 4),))
+    line = port.__code__.co_firstlineno + 2
+    assert report.first is not None
+    assert f"ends at the stop_gradient at test_structure.py:{line} (" in report.first.cause
