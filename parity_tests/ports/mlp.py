@@ -377,7 +377,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen=True, stop_frozen=identity),
         about="`requires_grad=False` has no counterpart in the port.",
-        cause="^a stop_gradient is missing|"
+        cause="put a stop_gradient around the leaf|"
         + missing_stop("requires_grad", r'stop_frozen|functools\.reduce|p\["embed"\]|direction'),
     ),
     Bug(

@@ -406,7 +406,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen=True, stop_frozen=identity, trainable=is_weight),
         about="`requires_grad=False` has no counterpart in the port.",
-        cause="^a stop_gradient is missing|"
+        cause="put a stop_gradient around the leaf|"
         + missing_stop("requires_grad", r"stop_frozen|run\(block|scale|conv_general_dilated"),
     ),
     Bug(

@@ -417,7 +417,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen_norms=True, stop_affine=identity),
         about="The norms are frozen in torch but train in the port.",
-        cause="^a stop_gradient is missing|"
+        cause="put a stop_gradient around the leaf|"
         + missing_stop("requires_grad", "stop_affine|FrozenStatisticsNorm"),
     ),
     Bug(

@@ -391,7 +391,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen_patches=True, freeze=identity),
         about="`requires_grad_(False)` has no counterpart in the port.",
-        cause="^a stop_gradient is missing|" + missing_stop("requires_grad", "freeze"),
+        cause="put a stop_gradient around the leaf|" + missing_stop("requires_grad", "freeze"),
     ),
     Bug(
         "patches_frozen",
