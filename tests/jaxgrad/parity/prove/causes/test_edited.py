@@ -381,8 +381,8 @@ def test_an_edit_removes_every_difference_beside_a_frozen_layer(tmp_path):
     """The layer that `trainable=` leaves out has no gradient to compare, with the edit too."""
 
     class Gated(nn.Sequential):
-        def forward(self, x):
-            h = self[1](self[0](x))
+        def forward(self, input):
+            h = self[1](self[0](input))
             return self[2](h) * h
 
     torch.manual_seed(0)

@@ -1,5 +1,7 @@
 """Mistakes in the arguments of a call: a default, another number, the other value of a flag."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch.nn import functional
@@ -171,7 +173,7 @@ def test_an_argument_may_be_a_number_of_the_port(func, args, kwargs, name, used)
 
 def test_a_number_with_the_effect_of_the_default_is_not_tried():
     """torch smooths no label by a number below 0, and none by the default 0."""
-    labels, given = torch.tensor([0, 2, 1]), {"label_smoothing": 0.1}
+    labels, given = torch.tensor([0, 2, 1]), dict[str, Any](label_smoothing=0.1)
     calls = tried(
         arguments.numbers, functional.cross_entropy, X, labels, numbers=(-1.0, 0.2), **given
     )
