@@ -7,7 +7,8 @@
 docs/teachers_large_class.md shows a file of answers. An answer gets its points if the program of
 the test prints what it prints with the line of the key, for the input on the paper and for a second
 one. An answer that does not end in time, or that ends its process, is to be read, and the others
-get their marks. The command runs what is in the file, so read a file that you have not typed yourself.
+get their marks. The command runs what is in the file, so read a file that you have not typed
+yourself.
 """
 
 import argparse
@@ -117,10 +118,11 @@ def _answers_and_doubts(text: str) -> tuple[dict[str, dict[int, str]], list[str]
             following = next((each for each in lines[n + 1 :] if each.strip()), "#")
             next_number = ANSWER.match(following)
             empty_above = not lines[n - 1].strip()
-            continues = bool(next_number) and int(next_number[1]) > number
+            begin = int(next_number[1]) if next_number else 0
+            continues = begin > number
             if empty_above and continues:
                 unclear.append(
-                    f"{student[1]}: the answers begin with question {next_number[1]}, and those of "
+                    f"{student[1]}: the answers begin with question {begin}, and those of "
                     f"{name} above end with {number}; leave out the empty line above a comment"
                 )
             elif continues:
