@@ -126,9 +126,9 @@ that may be either.
 
 An answer takes the place of the wrong line, or of the dots. The `return`, or the name and the `=`,
 may be left out if the rest is one expression, as in question 11 of Ada. If a student changes
-another line, write the old and the new one with `=>` between them. A table `answers.csv` with the columns
-`student`, `9`, `10` and so on is fine too. Leave the usual imports of the paper out of the answers:
-the command adds them.
+another line, write the old and the new one with `=>` between them. A table `answers.csv` with the
+columns `student`, `9`, `10` and so on is fine too. Leave the usual imports of the paper out of the
+answers: the command adds them.
 
 ```bash
 python -m parity_tests.notebook.grade answers.txt  # or --variant-b answers.txt
