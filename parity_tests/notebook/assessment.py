@@ -45,8 +45,9 @@ HEAD = f"""\
 questions on what you have not reached. The answers are in the [key](assessment_key.md), which names
 the page for each question.
 
-{how_to_print("assessment", "assessment_second")} The first file
-has the first test alone, the other one the second test. This text is not printed.
+{how_to_print("assessment", "assessment_second")} The file
+`assessment.html` has the first test alone, and `assessment_second.html` has the second test. This
+text is not printed.
 
 </div>
 """

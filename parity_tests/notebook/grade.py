@@ -6,22 +6,27 @@
 
 docs/teachers_large_class.md shows a file of answers. An answer gets its points if the program of
 the test prints what it prints with the line of the key, for the input on the paper and for a second
-one. The command runs what is in the file, so read a file that you have not typed yourself.
+one. An answer that does not end in time, or that ends its process, is to be read, and the others
+get their marks. The command runs what is in the file, so read a file that you have not typed
+yourself.
 """
 
 import argparse
+import ast
 import csv
 import io
 import pathlib
 import re
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from parity_tests.notebook import assessment_questions as questions
 from parity_tests.notebook.assessment import name, numbered, programs, shown
-from parity_tests.notebook.assessment_questions import BLANK, EXAMS, EXAMS_B, Exam, Question
-from parity_tests.notebook.plain_session import RAISED, printed
+from parity_tests.notebook.assessment_questions import EXAMS, EXAMS_B, Exam, Question
+from parity_tests.notebook.limited_session import EXITED, UNENDED, LimitedSession
+from parity_tests.notebook.plain_session import RAISED
 
 
 STUDENT, ANSWER = re.compile(r"^# *(.+?) *$"), re.compile(r"^(\d+): ?(.*)$")
@@ -29,6 +34,9 @@ ENCODING = "utf-8-sig"  # a spreadsheet writes the mark at the beginning, and ne
 CHANGED = " => "  # between a line of the program and what the student makes of it
 DICT = re.compile(r"\{([^{}\n]*)\}")
 FILE = re.compile(r" \(program_\d+\.py, line \d+\)$")  # of the program that a syntax error names
+BEGINS = re.compile(r"return |\w+ = ")  # what may be left out of an answer
+FIRST_CODE = re.compile(r"^ *[^#\s]", re.MULTILINE)
+LIMIT = 60  # seconds for each program of an answer
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 # The names that the paper calls the usual imports. An answer may use one that the program does not.
 IMPORTS = """\
@@ -71,37 +79,80 @@ def answers(text: str) -> dict[str, dict[int, str]]:
 
     Args:
         text: A line with `#` and a name begins a student, one with a number and a colon an answer.
+            Between the answers, a line with `#` is a name only if a question number follows in the
+            next line that is not empty, and if it comes after an empty line or that number does
+            not exceed the last one. Otherwise it is a comment and belongs to the answer.
 
     Raises:
         ValueError: An answer comes before the first name, or a name or a number occurs twice.
 
     Example:
-        >>> answers("# Ada\\n9: return x\\n16:\\na = 1\\nb = 2\\n")
-        {'Ada': {9: 'return x', 16: 'a = 1\\nb = 2'}}
+        >>> answers("# Ada\\n9: return x\\n16:\\n# a comment\\na = 1\\n# Bo\\n9: return 1\\n")
+        {'Ada': {9: 'return x', 16: '# a comment\\na = 1'}, 'Bo': {9: 'return 1'}}
     """
+    return _answers_and_doubts(text)[0]
+
+
+def doubts(text: str) -> list[str]:
+    """Return a sentence for each line with `#` that may be a comment as well as a name.
+
+    Args:
+        text: The text of `answers`.
+
+    Example:
+        >>> doubts("# Ada\\n9: return x\\n# relu is flat\\n10: return x\\n")
+        ["Ada: line 3, '# relu is flat', is read as a comment; put an empty line above a name"]
+    """
+    return _answers_and_doubts(text)[1]
+
+
+def _answers_and_doubts(text: str) -> tuple[dict[str, dict[int, str]], list[str]]:
     found: dict[str, dict[int, str]] = {}
-    of: dict[int, str] | None = None
-    number = 0
-    for line in text.splitlines():
-        student, answer = STUDENT.match(line), ANSWER.match(line)
-        if student and not line.startswith("# your"):
-            if student[1] in found:
-                raise ValueError(f"the student {student[1]!r} occurs twice")
-            of = found.setdefault(student[1], {})
-            number = 0
-        elif answer and of is not None:
+    unclear: list[str] = []
+    name, number = "", 0
+    lines = text.splitlines()
+    for n, line in enumerate(lines):
+        answer = ANSWER.match(line)
+        student = None if line.startswith("# your") else STUDENT.match(line)
+        if student and number:
+            following = next((each for each in lines[n + 1 :] if each.strip()), "#")
+            next_number = ANSWER.match(following)
+            empty_above = not lines[n - 1].strip()
+            begin = int(next_number[1]) if next_number else 0
+            continues = begin > number
+            if empty_above and continues:
+                unclear.append(
+                    f"{student[1]}: the answers begin with question {begin}, and those of "
+                    f"{name} above end with {number}; leave out the empty line above a comment"
+                )
+            elif continues:
+                unclear.append(
+                    f"{name}: line {n + 1}, {line!r}, is read as a comment; "
+                    "put an empty line above a name"
+                )
+            # A student without answers comes before another one, or last.
+            without = empty_above and following.startswith("#")
+            if not without and (not next_number or (continues and not empty_above)):
+                student = None
+        if student:
+            name, number = student[1], 0
+            if name in found:
+                raise ValueError(f"the student {name!r} occurs twice")
+            found[name] = {}
+        elif answer and name:
             number = int(answer[1])
-            if number in of:
+            if number in found[name]:
                 raise ValueError(f"question {number} occurs twice below one name")
-            of[number] = answer[2]
-        elif of is not None and number:
-            of[number] += f"\n{line}"
+            found[name][number] = answer[2]
+        elif number:
+            found[name][number] += f"\n{line}"
         elif line.strip():
-            raise ValueError(f"write a line such as `# Ada` before {line!r}")
+            before = "a number such as `9:`" if name else "a line such as `# Ada`"
+            raise ValueError(f"write {before} before {line!r}")
     return {
         student: {n: answer.strip("\n").rstrip() for n, answer in of.items()}
         for student, of in found.items()
-    }
+    }, unclear
 
 
 def answers_in_csv(text: str) -> dict[str, dict[int, str]]:
@@ -135,7 +186,8 @@ def with_answer(question: Question, answer: str) -> str:
 
     Args:
         question: The question.
-        answer: The line, or lines. `OLD => NEW` replaces another line than the one of the key.
+        answer: The line, or lines. `OLD => NEW` replaces another line than the one of the key. If
+            the old line begins with `return` or an assignment, its expression is enough.
 
     Raises:
         ValueError: The old line is not in the program exactly once, or is a line of torch.
@@ -148,52 +200,66 @@ def with_answer(question: Question, answer: str) -> str:
     lines = [line for line in program.splitlines() if old.splitlines()[0] in line]
     if len(lines) != 1 or program.count(old) != 1:
         raise ValueError(f"the line {old!r} is not in the program once")
-    first = question.wrong.removesuffix(BLANK)
-    word = first.split(" ")[0]
     new = textwrap.dedent(new).strip("\n")
-    if question.wrong.endswith(BLANK) and "\n" not in first + new and not new.startswith(word):
-        new = first + new
+    begins = BEGINS.match(old)
+    if begins and _is_expression(new):
+        new = FIRST_CODE.sub(lambda match: f"{begins[0]}{match[0]}", new, count=1)
     margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     before, _, after = program.partition(old)
     return before + textwrap.indent(new, margin).removeprefix(margin) + after
 
 
+def _is_expression(code: str) -> bool:
+    """Return whether the code is one expression, perhaps with comments."""
+    try:
+        ast.parse(code, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def marks(
-    given: Mapping[str, Mapping[int, str]], exams: Sequence[Exam] = EXAMS[:1]
+    given: Mapping[str, Mapping[int, str]],
+    exams: Sequence[Exam] = EXAMS[:1],
+    limit: float = LIMIT,
 ) -> dict[str, dict[int, Mark]]:
-    """Run the answers and return their marks by student and question."""
+    """Run the answers and return their marks by student and question.
+
+    Args:
+        given: The answers by student and question.
+        exams: The test.
+        limit: The seconds that each program of an answer may run.
+    """
     by_number = runnable(exams)
     keys = {number: _inputs(question, _right(question)) for number, question in by_number.items()}
-    scripts: dict[str, list[str]] = {}
-    wrong: dict[tuple[str, int], str] = {}
-    for student, of in given.items():
-        for number in by_number:
-            answer = of.get(number, "")
+    texts: dict[str, str] = {}
+    with LimitedSession(before=IMPORTS) as session:
+
+        def printed(program: str, limit: float | None) -> str:
+            if program not in texts:
+                texts[program] = session.printed(f"program_{len(texts)}", program, limit)
+            return texts[program]
+
+        def mark(number: int, answer: str) -> Mark:
+            if not answer.strip():
+                return Mark(0)
             try:
-                assert answer.strip(), "no answer"
                 program = with_answer(by_number[number], answer)
-                scripts[f"{student}, {number}"] = _inputs(by_number[number], program)
-            except (AssertionError, ValueError) as error:
-                wrong[student, number] = str(error)
-    answered = {int(each.rpartition(", ")[2]) for each in scripts}
-    needed = [*(keys[number] for number in sorted(answered)), *scripts.values()]
-    programs_ = [program for of in needed for program in of]
-    names = {program: f"program_{n}" for n, program in enumerate(dict.fromkeys(programs_))}
-    scripts_ = {each: program for program, each in names.items()}
-    texts = printed(scripts_, keep_going=True) if scripts_ else {}
+            except ValueError as error:
+                return Mark(None, str(error))
+            pairs = zip(keys[number], _inputs(by_number[number], program), strict=True)
+            for n, (key, each) in enumerate(pairs):
+                right = printed(key, None)  # first, so that no limit applies to the key
+                text = printed(each, limit)
+                if not same(right, text):
+                    second = ", with a second input" * bool(n)
+                    return Mark(None, f"{_difference(right, text)}{second}")
+            return Mark(points(number, exams))
 
-    def mark(student: str, number: int) -> Mark:
-        if (student, number) in wrong:
-            reason = wrong[student, number]
-            return Mark(0) if reason == "no answer" else Mark(None, reason)
-        pairs = zip(keys[number], scripts[f"{student}, {number}"], strict=True)
-        for n, (key, program) in enumerate(pairs):
-            right, text = (texts[names[each]] for each in (key, program))
-            if not same(right, text):
-                return Mark(None, f"{_difference(right, text)}{', with a second input' * bool(n)}")
-        return Mark(points(number, exams))
-
-    return {student: {number: mark(student, number) for number in by_number} for student in given}
+        return {
+            student: {number: mark(number, of.get(number, "")) for number in by_number}
+            for student, of in given.items()
+        }
 
 
 def runnable(exams: Sequence[Exam] = EXAMS[:1]) -> dict[int, Question]:
@@ -225,7 +291,7 @@ def _in_order(match: re.Match[str]) -> str:
 def _difference(right: str, text: str) -> str:
     """Return the first line that differs from that of the key, or the error."""
     lines = text.splitlines()
-    if lines and lines[-1].startswith(RAISED):
+    if lines and lines[-1].startswith((RAISED, UNENDED, EXITED)):
         return FILE.sub("", lines[-1])
     pairs = zip(right.splitlines(), [*lines, *right.splitlines()], strict=False)
     wanted, printed_ = next(pair for pair in pairs if not same(*pair))
@@ -250,8 +316,18 @@ def _inputs(question: Question, program: str) -> list[str]:
     return [IMPORTS + each for each in dict.fromkeys([program, changed])]
 
 
-def table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] = EXAMS[:1]) -> str:
-    """Return the marks as a table, and the answers to read below it."""
+def table(
+    found: Mapping[str, Mapping[int, Mark]],
+    exams: Sequence[Exam] = EXAMS[:1],
+    unclear: Sequence[str] = (),
+) -> str:
+    """Return the marks as a table, and below it the lines of the file and the answers to read.
+
+    Args:
+        found: The marks.
+        exams: The test.
+        unclear: The sentences of `doubts`.
+    """
     numbers = list(runnable(exams))
     width = max(map(len, [*found, "points"]))
     of = [points(number, exams) for number in numbers]
@@ -260,7 +336,7 @@ def table(found: Mapping[str, Mapping[int, Mark]], exams: Sequence[Exam] = EXAMS
         return f"{title:<{width}}" + "".join(f"{cell!s:>5}" for cell in cells)
 
     lines = [row("", [*numbers, "sum"]), row("points", [*of, sum(of)])]
-    read = []
+    read = list(unclear)
     for student, marked in found.items():
         cells = ["?" if mark.points is None else mark.points for mark in marked.values()]
         total = sum(mark.points or 0 for mark in marked.values())
@@ -322,17 +398,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--csv", type=pathlib.Path, help="also write the points, with empty cells to fill by hand"
     )
+    parser.add_argument(
+        "--names", action="store_true", help="print the names in the file and run nothing"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=LIMIT,
+        metavar="SECONDS",
+        help="the time that each program of an answer may run (default: %(default)s)",
+    )
     options = parser.parse_args(arguments)
     exams = EXAMS_B if options.variant_b else EXAMS[:1]
     try:
         text = options.file.read_text(encoding=ENCODING)
-        given = (answers_in_csv if options.file.suffix == ".csv" else answers)(text)
+        is_table = options.file.suffix == ".csv"
+        given = answers_in_csv(text) if is_table else answers(text)
         if options.csv and options.csv.resolve() == options.file.resolve():
             raise ValueError("--csv would replace the answers; name another file")
     except (OSError, ValueError) as error:
         parser.error(f"{options.file}: {error}")
-    found = marks(given, exams)
-    print(table(found, exams))
+    unclear = [] if is_table else doubts(text)
+    print(f"{len(given)} names: {', '.join(given)}", file=sys.stderr, flush=True)
+    if options.names:
+        print("\n".join(unclear))
+        return
+    found = marks(given, exams, options.limit)
+    print(table(found, exams, unclear))
     if options.csv:
         options.csv.write_text(points_table(found, exams), encoding=ENCODING)
 

@@ -106,6 +106,7 @@ answers into a file, or let the class type them:
 9: return jnp.sum(jax.nn.relu(x))
 11: 1 + 0.5 * lax.stop_gradient(w) * after
 12: total = jax.tree.map(lambda a, b: a + b, first, second)
+
 # Alan
 9: return jnp.sum(jnp.maximum(x, 0.0))
 10: stopped = lax.stop_gradient(jnp.array(3.0)) => stopped = lax.stop_gradient(jnp.array(1.5))
@@ -117,10 +118,17 @@ def loss(p):
 params = jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params))
 ```
 
-An answer takes the place of the wrong line, or of the dots. If a student changes another line,
-write the old and the new one with `=>` between them. A table `answers.csv` with the columns
-`student`, `9`, `10` and so on is fine too. Leave the usual imports of the paper out of the answers:
-the command adds them.
+Put an empty line above each name. A line with `#` inside an answer is a comment and belongs to the
+answer. It is a name only if a question number follows in the next line that is not empty, and if it
+comes after an empty line or that number does not exceed the last one. After an empty line, a name
+without answers may also come last or before another name. The command lists under `Read` the lines
+that may be either.
+
+An answer takes the place of the wrong line, or of the dots. The `return`, or the name and the `=`,
+may be left out if the rest is one expression, as in question 11 of Ada. If a student changes
+another line, write the old and the new one with `=>` between them. A table `answers.csv` with the
+columns `student`, `9`, `10` and so on is fine too. Leave the usual imports of the paper out of the
+answers: the command adds them.
 
 ```bash
 python -m parity_tests.notebook.grade answers.txt  # or --variant-b answers.txt
@@ -137,6 +145,11 @@ Alan, question 9: prints 'JAX: [0.5, 1.0]', the key 'JAX: [0.0, 1.0]'
 Alan, question 10: prints 'JAX: 10.0', the key 'JAX: 5.0', with a second input
 Alan, question 12: raises TypeError: unsupported operand type(s) for +: 'dict' and 'dict'
 ```
+
+The command first prints the names, such as `2 names: Ada, Alan`. With `--names` it prints only them
+and the lines that may be either, so that you can check the file. An answer may run for 60 seconds
+on each input; `--limit 120` changes that. An answer that does not end, or that ends its process,
+gets a question mark, and the other answers get their marks.
 
 A question mark is an answer to read: the key gives part of the points for an idea. The sentences
 that explain an answer have to be read too. The command runs what is in the file: read a file that
@@ -157,7 +170,8 @@ points,3,3,3,3,3,3,3,3,3,2,3,2,5,5,6,3,3,3,3,8,=SUM(B2:U2),
 The second row has the most points of each column. The lines and programs have their points or a
 question mark, which you replace by points. What you mark by hand is empty: `9 text` is the
 explanation of question 9. The column `sum` adds what is filled in, and `read` says why an answer
-has a question mark. For 60 students the command took half a minute on one core of a server.
+has a question mark. The time depends on the answers to
+questions 14 and 15, which run `prove`, and on those that do not end. Equal answers run once.
 
 **Marking the rest.** The first test has {count} questions, so {students} students give you
 {answers} answers. We have not measured how long they take; half a minute each, as a guess, makes

@@ -12,6 +12,7 @@ from parity_tests.notebook import grade
 from parity_tests.notebook.assessment import EXAM, KEY, KEY_B, name
 from parity_tests.notebook.assessment_questions import BLANK, EXAMS, EXAMS_B, PARTS
 from parity_tests.notebook.grade import Mark, answers, answers_in_csv, marks, runnable, table
+from parity_tests.notebook.plain_session import printed
 from parity_tests.runner.settings import ROOT
 
 
@@ -56,7 +57,7 @@ def test_every_second_input_changes_what_torch_prints():
             programs = grade._inputs(question, grade._right(question))
             assert len(programs) == 1 + (name(question) in grade.SECOND)
             if len(programs) == 2:
-                first, second = grade.printed(dict(zip("ab", programs, strict=True))).values()
+                first, second = printed(dict(zip("ab", programs, strict=True))).values()
                 of_torch, of_jax = second.splitlines()
                 assert first.splitlines()[0] != of_torch
                 assert grade.same(of_torch.removeprefix("torch"), of_jax.removeprefix("JAX"))
@@ -123,6 +124,27 @@ def test_another_line_gets_its_points_only_if_it_is_right_for_other_inputs():
     assert result[-1].reason == "raises SyntaxError: '(' was never closed"
 
 
+def test_an_answer_that_does_not_end_or_ends_the_process_is_read_and_the_others_get_marks():
+    """A loop and an exit give a question mark with the reason, to one answer of one student."""
+    right = "return jnp.sum(jax.nn.relu(x))"
+    given = {
+        "Ada": {9: "while True: pass", 10: "return lax.stop_gradient(x) * x"},
+        "Bo": {9: f"import os; os._exit(3); {right}"},
+        "Cy": {9: f"input(); {right}"},
+        "Di": {9: f"import sys; sys.__stdout__.write('1'); {right}"},
+        "Ed": {9: "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"},
+        "Flo": {9: right},
+    }
+    found = marks(given, limit=3)
+
+    assert found["Ada"][9] == Mark(None, "did not end in 3 s")
+    assert found["Ada"][10] == Mark(3)
+    assert found["Bo"][9] == Mark(None, "ends the process with exit status 3")
+    assert found["Cy"][9] == Mark(None, "raises EOFError: EOF when reading a line")
+    assert found["Di"][9] == Mark(3) == found["Flo"][9]
+    assert found["Ed"][9] == Mark(None, "ends the process by the signal SIGSEGV")
+
+
 def test_a_sum_of_losses_gets_its_points_in_variant_b():
     """The mean of both losses may be divided as a sum or one by one."""
     sums = ("(loss(p, 2.0) + loss(p, 3.0)) / 2", "loss(p, 2.0) / 2 + loss(p, 3.0) / 2")
@@ -168,6 +190,84 @@ def test_a_table_and_a_text_have_the_same_answers():
     assert answers(text)["Bob"] == {9: ""} and table_["Bob"] == {}
     assert answers_in_csv(rows.replace(",", ";").replace("\n", "\r\n"))["Ada"][9] == "return x"
     assert set(marks({"Bob": {9: " "}})["Bob"].values()) == {Mark(0)}
+
+
+PROGRAM = "16:\n# the target\na = 1\n\n# a second comment\ndef f():\n    # inside\n    return a"
+
+
+@pytest.mark.parametrize(
+    ("text", "students", "unclear"),
+    [
+        (f"# Ada\n{PROGRAM}\n# Bo\n9: x\n", {"Ada": [16], "Bo": [9]}, ""),
+        (f"# Ada\n{PROGRAM}\n\n# Bo\n\n# Cy\n", {"Ada": [16], "Bo": [], "Cy": []}, ""),
+        ("# Ada\n9: x\n# flat at 0\n\n# Bo\n9: x\n", {"Ada": [9], "Bo": [9]}, ""),
+        ("# Ada\n9: x\n\n# Bo\n# Cy\n9: x\n", {"Ada": [9], "Bo": [], "Cy": [9]}, ""),
+        ("# Ada\n9: x\n10: y\n# Bo\n10: x\n", {"Ada": [9, 10], "Bo": [10]}, ""),
+        (
+            "# Ada\n9: x\n# flat at 0\n10: x\n",
+            {"Ada": [9, 10]},
+            "Ada: line 3, '# flat at 0', is read as a comment; put an empty line above a name",
+        ),
+        (
+            "# Ada\n9: x\n\n# Bo\n10: x\n",
+            {"Ada": [9], "Bo": [10]},
+            "Bo: the answers begin with question 10, and those of Ada above end with 9; "
+            "leave out the empty line above a comment",
+        ),
+    ],
+)
+def test_a_comment_in_an_answer_is_not_a_student(text, students, unclear):
+    """A comment belongs to its answer, and the command lists each line that may be a name too."""
+    found = answers(text)
+
+    assert {student: list(of) for student, of in found.items()} == students
+    assert "\n".join(grade.doubts(text)) == unclear
+    if PROGRAM in text:
+        assert found["Ada"][16] == PROGRAM.removeprefix("16:\n")
+    if unclear:
+        assert table(marks({}), unclear=grade.doubts(text)).endswith(f"\n\nRead:\n{unclear}")
+
+
+def test_the_names_are_printed_before_anything_runs(tmp_path, capsys):
+    """With `--names` the command prints the names and the unclear lines, and no marks."""
+    path = tmp_path / "answers.txt"
+    path.write_text("# Ada\n9: while True: pass\n# flat\n10: x\n\n# Bo\n9: x\n")
+    grade.main([str(path), "--names"])
+    out, err = capsys.readouterr()
+
+    assert err == "2 names: Ada, Bo\n"
+    assert out == "".join(f"{line}\n" for line in grade.doubts(path.read_text()))
+    assert "line 3, '# flat'," in out
+
+
+def test_an_answer_may_be_the_expression_of_its_line():
+    """The command adds `return` or the name to an expression, and to nothing else."""
+    of = runnable()
+    relu, comment = "jnp.sum(jax.nn.relu(x))", "# relu has gradient 0 at 0"
+    completed = [grade.with_answer(of[9], each) for each in (relu, f"return {relu}")]
+    changed = "return x * x => lax.stop_gradient(x) * x"
+    part = "x * x => lax.stop_gradient(x) * x"
+
+    assert completed[0] == completed[1]
+    assert f"    {comment}\n    return {relu}\n" in grade.with_answer(of[9], f"{comment}\n{relu}")
+    assert f"    return {relu}\n    {comment}\n" in grade.with_answer(of[9], f"{relu}\n{comment}")
+    assert f"    return ({relu}\n    )\n" in grade.with_answer(of[9], f"({relu}\n)")
+    assert grade.with_answer(of[10], changed) == grade.with_answer(of[10], part)
+    assert "    y = x\n    x * y\n" in grade.with_answer(of[10], "y = x\nx * y")
+    assert "\nstopped = x\n" in grade.with_answer(
+        of[10], "stopped = lax.stop_gradient(jnp.array(3.0)) => x"
+    )
+
+
+@VARIANTS
+def test_the_expressions_of_the_key_get_all_points(exams):
+    """An answer without `return` or `name = ` is a slip that costs no points."""
+    lines = {n: question.line for n, question in runnable(exams).items() if n != 16}
+    given = {n: grade.BEGINS.sub("", line, count=1) for n, line in lines.items()}
+    found = marks({"Ada": given}, exams)["Ada"]
+
+    assert all(given[n] != lines[n] for n in lines)
+    assert [mark.points for mark in found.values()] == [3, 3, 5, 5, 3, 3, 0]
 
 
 @VARIANTS
@@ -220,6 +320,7 @@ def test_the_command_writes_the_list_beside_the_table(tmp_path, capsys):
     ("file", "text", "message"),
     [
         ("a.txt", "9: return x\n", "write a line such as `# Ada` before '9: return x'"),
+        ("a.txt", "# Ada\nreturn x\n", "write a number such as `9:` before 'return x'"),
         ("a.txt", "# Ada\n# Ada\n", "the student 'Ada' occurs twice"),
         ("a.txt", "# Ada\n9: a\n9: b\n", "question 9 occurs twice below one name"),
         ("a.csv", "name,9\nAda,return x\n", "the first line has no column `student`"),
