@@ -97,8 +97,8 @@ def _check_port(options: argparse.Namespace) -> None:
 
     Raises:
         UsageError: The file of the module does not exist, no function is named, the output is not
-            a Python file, a file of the port cannot be written, an edited file would be lost, or an option of the training
-            step comes without `--optimizer`.
+            a Python file, a file of the port cannot be written, an edited file would be lost, or an
+            option of the training step comes without `--optimizer`.
     """
     file, _, name = options.target.partition("::")
     check_file(file, _USAGE)

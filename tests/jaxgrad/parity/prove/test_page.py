@@ -150,7 +150,10 @@ def test_the_lines_far_from_a_marked_one_are_folded():
 def test_each_sentence_of_a_surface_is_an_item():
     """A long text is a list, as in the text report; semicolons in parentheses do not split it."""
     text = "2 buffer updates agree; 3 steps, weights agree (relative; at most 1e-12); <b>"
-    surfaces = {"updates": Surface("updates", "pass", text), "forward": Surface("forward", "pass", "")}
+    surfaces = {
+        "updates": Surface("updates", "pass", text),
+        "forward": Surface("forward", "pass", ""),
+    }
     html = render([Report("pass", surfaces)])
 
     items = re.findall(r"<ul class=\"dim\">(.*?)</ul>", html)
