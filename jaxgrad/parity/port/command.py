@@ -12,6 +12,7 @@ from typing import Any
 import jaxgrad
 from jaxgrad.parity import files
 from jaxgrad.parity.port.proof import verifying
+from jaxgrad.parity.port.source.refusals import KEPT, Interrupted
 from jaxgrad.parity.prove.command import (
     UsageError,
     called,
@@ -95,9 +96,9 @@ def _check_port(options: argparse.Namespace) -> None:
     """Check the arguments of `port` before anything is imported.
 
     Raises:
-        UsageError: The file of the module does not exist, no function is named, a file of the
-            port cannot be written, an edited file would be lost, or an option of the training
-            step comes without `--optimizer`.
+        UsageError: The file of the module does not exist, no function is named, the output is not
+            a Python file, a file of the port cannot be written, an edited file would be lost, or an
+            option of the training step comes without `--optimizer`.
     """
     file, _, name = options.target.partition("::")
     check_file(file, _USAGE)
@@ -109,6 +110,8 @@ def _check_port(options: argparse.Namespace) -> None:
             f"--{extra[0]} needs --optimizer NAME, a function that returns torch's optimizer"
         )
     output = pathlib.Path(options.output)
+    if output.suffix != ".py":
+        raise UsageError(f"-o {output}: is not the name of a Python file, as in my_model.py")
     if output.exists() and pathlib.Path(file).exists() and output.samefile(file):
         raise UsageError(f"-o {output}: is the file of the module; give another name")
     if reason := files.refusal(("-o", path) for path in verifying.Files(output).all):
@@ -136,6 +139,9 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
         module, inputs = _built(options.target, functions, options.inputs)
         step = _training_step(file, functions, options)
         ported = jaxgrad.port(module, inputs, **step, **chosen, progress=progress)
+    except Interrupted as error:
+        path = _unproved(output, error.ported.source)
+        raise KeyboardInterrupt(_kept(output, path)) from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{output} is not written") from None
     except jaxgrad.parity.PortError as error:
@@ -143,19 +149,25 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
             raise
         path = _unproved(output, error.ported.source)
         print(f"{path}: the port, which is not proved")
-        reason = error.reason.replace(error.ported.placeholder, path.name)
+        reason = error.reason.removesuffix(KEPT).replace(error.ported.placeholder, path.name)
         raise jaxgrad.parity.PortError(reason, error.place, error.ported) from None
-    progress("save")
     try:
+        progress("save")
         ported.write(output)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{output} is not written") from None
+        path = _unproved(output, ported.source)
+        raise KeyboardInterrupt(_kept(output, path)) from None
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
     beside = verifying.Files(output).beside(ported.reports)
     print(f"beside it, for `verify`: {', '.join(path.name for path in beside)}")
     for hole in ported.holes:
         print(hole)
     yield from ported.reports_in(output).values()
+
+
+def _kept(output: pathlib.Path, path: pathlib.Path) -> str:
+    """Say that an interrupted port is kept under the name of one that is not proved."""
+    return f"{output} is not written; {path} is the port, which is not proved"
 
 
 def _unproved(output: pathlib.Path, source: str) -> pathlib.Path:

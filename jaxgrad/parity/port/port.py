@@ -47,7 +47,7 @@ from jaxgrad.parity.port.source.naming import (
     with_shapes,
     with_unrolled,
 )
-from jaxgrad.parity.port.source.refusals import Hole, LeavesHoles, PortError
+from jaxgrad.parity.port.source.refusals import Hole, Interrupted, LeavesHoles, PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
@@ -258,17 +258,42 @@ def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool =
         if not request.prove:
             return ported
         try:
-            inputs = [*others, *ported.witnesses]
-            ported = proved(ported, module, given, inputs, request.seed, show, request.time_limit)
+            return _proved(ported, request, given, others)
+        except _OneArm:
+            return _with_settings(request, kinds, both_arms=False)
+
+
+class _OneArm(Exception):
+    """A port with both arms of a condition is not proved; one with the arm that ran may be."""
+
+
+def _proved(
+    ported: Ported, request: Request, inputs: PyTree, also: Sequence[PyTree]
+) -> Ported:  # fmt: skip
+    """Return a port with the proofs of its modes and of its training step.
+
+    Raises:
+        PortError: The port is not proved.
+        Interrupted: The user interrupts a proof.
+        _OneArm: The port is not proved, and has arms that did not run.
+    """
+    module, recipe, show = request.module, request.recipe, request.show
+    seed, limit = request.seed, request.time_limit
+    try:
+        try:
+            inputs_of_all = [*also, *ported.witnesses]
+            ported = proved(ported, module, inputs, inputs_of_all, seed, show, limit)
         except PortError:
             if not ported.witnesses:
                 raise
-            return _with_settings(request, kinds, both_arms=False)
+            raise _OneArm from None
         if recipe is None:
             return ported
         if ported.holes:
             return dataclasses.replace(ported, reports=beside_step(ported.reports))
-        return step_proved(ported, recipe, given, request.seed, show, request.time_limit)
+        return step_proved(ported, recipe, inputs, seed, show, limit)
+    except KeyboardInterrupt:
+        raise Interrupted(ported) from None
 
 
 def _written(

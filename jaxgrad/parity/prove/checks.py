@@ -74,7 +74,7 @@ def check_steps(steps: Any, optimizer: Any) -> None:
         return
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
         raise ProofError(f"steps= needs a positive integer, got {shown(steps)}")
-    if steps and optimizer is None:
+    if steps > 1 and optimizer is None:
         raise ProofError(f"steps={steps} needs optimizer=(torch_factory, optax transformation)")
     if not steps and optimizer is not None:
         raise ProofError(

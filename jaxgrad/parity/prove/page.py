@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxgrad.parity.prove import excerpt
-from jaxgrad.parity.prove.text import counted, distinct, number, value
+from jaxgrad.parity.prove.text import clauses, counted, distinct, number, value
 
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def fill(reports: Sequence[Any], headline: str, words: Mapping[str, Any]) -> str
         **words,
         reports=[_with_complete_rows(report) for report in reports],
         headline=headline,
+        clauses=clauses,
         counted=counted,
         ordered=ordered,
         number=number,

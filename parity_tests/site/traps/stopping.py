@@ -127,7 +127,8 @@ tx = optax.partition(
     {"w": "train", "b": "freeze"},
 )""",
         trap="`stop_gradient` makes the gradient zero, which does not freeze: weight decay still "
-        "moves the parameter. Freeze it in the optimizer.",
+        "moves the parameter. Freeze it in the optimizer, as here, or give the optimizer only the "
+        "trained leaves and list them in `trainable=` of `prove`.",
         behaviours=("param_groups/frozen", "freezing/filter_requires_grad"),
     ),
     Card(

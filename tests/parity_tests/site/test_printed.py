@@ -69,6 +69,21 @@ def test_the_training_step_is_proved_in_nnx():
     assert _comparable(filled(first, "training_step.py")) == _comparable(first), "run: make pages"
 
 
+def test_a_frozen_layer_is_proved_with_the_trained_leaves_named():
+    """The section of docs/training_step.md prints what is written, without the other blocks."""
+    page = (ROOT / "docs" / "training_step.md").read_text()
+    section = page.partition("\n## A frozen layer\n")[2].partition("\n## ")[0]
+    lines = (
+        "import jax.numpy as jnp", "import numpy as np", "import torch", "from torch import nn",
+        "from jaxgrad import optim", "from jaxgrad.parity import prove",
+        "rng = np.random.default_rng(0)",
+    )  # fmt: skip
+    page = "\n".join(["```python", *lines, "```", section])
+
+    assert "requires_grad_(False)" in page
+    assert _comparable(filled(page, "training_step.py")) == _comparable(page), "run: make pages"
+
+
 @pytest.mark.slow
 def test_a_bias_before_batch_norm_is_undecided():
     """docs/training_step.md says why `l1` has no bias: with one the verdict is inconclusive."""

@@ -16,7 +16,7 @@ from jaxgrad.parity.port.proof.key_use import shares_a_key
 from jaxgrad.parity.port.proof.mode_dependence import Observed, depends_on_mode, observed
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.verifying import prefixed, silent, titled
-from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.refusals import KEPT, PortError
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import SURFACES, Report
 
@@ -60,7 +60,8 @@ def proved(
             mode = f" in {MODES[training]} mode" if ported.takes_mode else ""
             known = reports if report is None else {**reports, MODES[training]: report}
             raise PortError(
-                f"the port of {type(module).__name__} is not proved{mode}:\n{report or reason}",
+                f"the port of {type(module).__name__} is not proved{mode}:\n"
+                f"{report or reason}{KEPT}",
                 ported=dataclasses.replace(
                     ported, reports=known, inputs=to_numpy(inputs), seed=seed
                 ),

@@ -20,7 +20,7 @@ from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.step_functions import StepFunctions
 from jaxgrad.parity.port.proof.verifying import STEP, beside_step, prefixed, silent
-from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.refusals import KEPT, PortError
 from jaxgrad.parity.port.training.optimizers import rebuilt
 from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.prove.prove import prove
@@ -88,7 +88,8 @@ def step_proved(
     if report.verdict != "pass":
         failed = dataclasses.replace(ported, reports=reports)
         raise PortError(
-            f"the training step of the port of {name} is not proved:\n{report}", ported=failed
+            f"the training step of the port of {name} is not proved:\n{report}{KEPT}",
+            ported=failed,
         )
     require_same_steps(functions, recipe, params, batch)
     targets = tuple(map(to_numpy, recipe.targets))

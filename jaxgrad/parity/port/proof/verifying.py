@@ -210,8 +210,9 @@ def read(files: Files) -> dict[str, Any]:
     for path in (files.source, files.proof, files.params):
         if not path.is_file():
             raise NoProof(
-                f"{path} does not exist; Ported.write({files.source.name!r}) writes it, where "
-                "torch is installed"
+                f"{path} does not exist; where torch is installed, it is written by "
+                f"`python -m jaxgrad.parity port model.py::make_model -o {files.source.name}` in "
+                f"the shell, and by Ported.write({files.source.name!r}) in Python"
             )
     proof = json.loads(files.proof.read_text(encoding="utf-8"))
     if proof.get("format") != FORMAT:

@@ -38,6 +38,21 @@ class PortError(Exception):
         super().__init__(f"{place}: {reason}" if place and place.file else reason)
 
 
+KEPT = "\nthe port was written and is kept: error.ported.source of this PortError is its text"
+
+
+class Interrupted(KeyboardInterrupt):
+    """A port is interrupted after its text was written.
+
+    Attributes:
+        ported: The port, a `Ported` with its `source`, which is not proved.
+    """
+
+    def __init__(self, ported: Any) -> None:
+        self.ported = ported
+        super().__init__("the port was written, but not proved; `ported` of this exception has it")
+
+
 @dataclasses.dataclass(frozen=True)
 class Raised:
     """An error of the torch program, which its own `try` may handle, and the line that raised it.

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import nn
 
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
@@ -69,18 +70,20 @@ def write_loss(
     doc = "Return the loss of a batch in train mode" + (
         ", and the new params." if has_state else "."
     )
+    output = run.output
+    assert output is not None
     if recipe.loss is None:
+        _require_loss(output.real, "the module")
         node = syntax.function("_", [holder, *inputs, *keys], [ast.Return(call)])
         return Loss([], Written("loss_fn", write_loss, node, None, doc), inputs)  # pyright: ignore[reportArgumentType]
     own = dataclasses.replace(run, written=list(functions), scopes=[])
     scope = top_scope(own, "loss")
-    output = run.output
-    assert output is not None
     outputs = renamed(output, syntax.name("outputs")) if is_dynamic(output) else output
     labels = _labels(recipe)
     given = zip(labels, tensors(list(recipe.targets), run.module), strict=True)
     targets = [input_value(name, x, scope) for name, x in given]
     value = own.call(_callable(recipe.loss), [outputs, *targets], {}, scope, scope.source.node)
+    _require_loss(value.real, "loss=")
     code, body = code_of(value), scope.body
     once = [n for s in (*body, code) for n in syntax.names_in(s)].count("outputs") == 1
     if once and not body and not has_state:
@@ -93,6 +96,38 @@ def write_loss(
     node = syntax.function("_", [holder, *inputs, *labels, *keys], [*body, ast.Return(result)])
     loss = Written("loss_fn", write_loss, node, None, doc)  # pyright: ignore[reportArgumentType]
     return Loss(own.written[len(functions) :], loss, [*inputs, *labels])
+
+
+def _require_loss(returned: Any, who: str) -> None:
+    """Check that a loss is a tensor of one element, as torch's `backward()` needs it.
+
+    Args:
+        returned: The value that torch computed.
+        who: What returned it, "the module" or "loss=".
+
+    Raises:
+        PortError: It is not.
+    """
+    if isinstance(returned, torch.Tensor) and returned.numel() == 1:
+        return
+    remedy = "reduce it, as with .mean()"
+    if who == "the module":
+        remedy = (
+            "pass loss=, a function of the outputs and the targets, and targets=, a tuple of "
+            "example targets (in the shell --loss and --targets)"
+        )
+    raise PortError(
+        f"{who} returns {_described(returned)}, but optimizer= needs a loss of one element; "
+        f"{remedy}"
+    )
+
+
+def _described(returned: Any) -> str:
+    """Describe what a module or a loss returns: the shape of a tensor, or the type."""
+    if isinstance(returned, torch.Tensor):
+        return f"a tensor of shape {tuple(returned.shape)}"
+    container = returned if isinstance(returned, type) else type(returned)
+    return f"a {container.__name__}"
 
 
 def _callable(loss: Any) -> Value:

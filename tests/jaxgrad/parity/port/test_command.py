@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import jaxgrad
-from jaxgrad.parity import Report, __main__
+from jaxgrad.parity import PortError, Report, __main__
 from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port import stages
 from jaxgrad.parity.port.proof import proof_files, verifying
@@ -270,6 +270,7 @@ def test_help_prints_nothing_on_stderr(capsys, command):
         ("absent/out.py", "-o {}/absent/out.py: cannot be written: there is no folder {}/absent"),
         ("folder.py", "-o {}/folder.py: cannot be written: it is a folder"),
         ("blocked.py", "-o {}/blocked.eval.npz: cannot be written: it is a folder"),
+        ("out.txt", "-o {}/out.txt: is not the name of a Python file, as in my_model.py"),
         ("mymodel.py", "-o {}/mymodel.py: is the file of the module; give another name"),
     ],
 )
@@ -325,6 +326,35 @@ def test_an_interrupted_port_is_not_written(model, tmp_path, monkeypatch, capsys
     assert main(["port", f"{model}::make_model", "-o", str(target)]) == 130
     assert capsys.readouterr().err == f"interrupted: {target} is not written\n"
     assert not target.exists()
+
+
+@pytest.mark.parametrize("stage", ["train: align", "step: updates", "save"])
+def test_a_port_that_is_interrupted_after_it_was_written_is_kept(
+    model, tmp_path, monkeypatch, capsys, stage
+):
+    """Ctrl-C during a proof keeps the text under the name of a port that is not proved."""
+
+    def interrupt(step):
+        if step == stage:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.setattr(stages, "in_log", lambda title: interrupt)
+    target, kept = tmp_path / "out.py", tmp_path / "out.unproved.py"
+    step = ["--optimizer", "make_optimizer", "--loss", "mean_square", "--targets", "make_targets"]
+    assert main(["port", f"{model}::make_model", "-o", str(target), *step]) == 130
+    message = f"interrupted: {target} is not written; {kept} is the port, which is not proved\n"
+    assert capsys.readouterr().err == message
+    assert [path.name for path in tmp_path.glob("out*")] == ["out.unproved.py"]
+    assert kept.read_text().startswith('"""NOT PROVED: JAX port of Linear')
+
+
+def test_the_error_of_a_port_that_is_not_proved_says_where_its_text_is():
+    """A user of Python learns that the exception has the port."""
+    with pytest.raises(PortError) as raised:
+        jaxgrad.port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),), time_limit=1e-9)
+    assert str(raised.value).endswith("error.ported.source of this PortError is its text")
+    assert "def linear(" in raised.value.ported.source
 
 
 def test_an_interrupted_verification_prints_the_finished_proofs(
@@ -391,7 +421,8 @@ def test_a_proof_that_the_time_limit_ends_is_not_a_pass(model, tmp_path, capsys)
     step = ["--optimizer", "make_optimizer", "--loss", "mean_square", "--targets", "make_targets"]
 
     assert main([*arguments, "--time-limit", "1e-9"]) == 1
-    assert "INCONCLUSIVE" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "INCONCLUSIVE" in errors and "error.ported" not in errors
     assert [path.name for path in tmp_path.glob("ported*")] == ["ported.unproved.py"]
 
     assert main([*arguments, *step, "--time-limit", "600"]) == 0

@@ -24,6 +24,11 @@ def test_inputs_become_float64_arrays():
     assert named["ids"].dtype.kind == "i" and named["name"] == "x"
 
 
+def test_one_step_needs_no_optimizer():
+    """`steps=1`, the default, is allowed without an optimizer."""
+    checks.check_steps(1, None)
+
+
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [

@@ -147,6 +147,42 @@ def test_the_lines_far_from_a_marked_one_are_folded():
     assert re.findall(r'class="at"> *(\d+)<', shown) == ["5", "10", "11", "12", "13", "14", "15"]
 
 
+def test_each_sentence_of_a_surface_is_an_item():
+    """A long text is a list, as in the text report; semicolons in parentheses do not split it."""
+    text = "2 buffer updates agree; 3 steps, weights agree (relative; at most 1e-12); <b>"
+    surfaces = {
+        "updates": Surface("updates", "pass", text),
+        "forward": Surface("forward", "pass", ""),
+    }
+    html = render([Report("pass", surfaces)])
+
+    items = re.findall(r"<ul class=\"dim\">(.*?)</ul>", html)
+    assert items == [
+        "<li>2 buffer updates agree</li><li>3 steps, weights agree (relative; at most 1e-12)</li>"
+        "<li>&lt;b&gt;</li>",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_list_of_a_surface_has_room(browser, tmp_path, width):
+    """A sentence of ordinary length needs at most three lines, at each width of the window."""
+    text = "; ".join(f"given gradients below and above clip={k}, 8 steps agree" for k in range(12))
+    path = tmp_path / "proof.html"
+    names = ("structure", "forward", "backward", "gradients", "updates", "precision")
+    surfaces = {name: Surface(name, "pass", "agree") for name in names}
+    Report("pass", {**surfaces, "updates": Surface("updates", "pass", text)}).to_html(path)
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    tab.goto(path.as_uri())
+    heights = tab.evaluate(
+        "[...document.querySelectorAll('.surfaces li li')].map(x => x.offsetHeight)"
+    )
+    wide = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+    tab.close()
+
+    assert len(heights) == 17 and max(heights) <= 45 and wide <= 0
+
+
 def test_a_pass_shows_the_surfaces_before_the_folded_programs():
     """A reader of a pass asks what was compared; a reader of a failure needs the named lines."""
     programs = {"jax": Listing("port.py", 1, ("def port(p, x):", "    return layer(p, x)"))}
@@ -319,7 +355,7 @@ def test_in_a_browser(browser, tmp_path, scheme):
     fetched = []
     tab.on("request", lambda request: fetched.append(request.url))
     tab.goto(path.as_uri())
-    surfaces = [" ".join(text.split()) for text in tab.locator(".surfaces li").all_inner_texts()]
+    surfaces = [" ".join(text.split()) for text in tab.locator(".surfaces > li").all_inner_texts()]
     ground, ink = (
         tab.evaluate(f"getComputedStyle(document.body).{name}")
         for name in ("backgroundColor", "color")

@@ -90,7 +90,8 @@ def test_a_port_without_its_proof_is_a_usage_error(folder, capsys):
 
     assert main(["verify", str(folder / "alone.py")]) == 2
     message = capsys.readouterr().err
-    assert "alone.proof.json does not exist; Ported.write('alone.py')" in message
+    assert "alone.proof.json does not exist; where torch is installed, it is written by " in message
+    assert "port model.py::make_model -o alone.py` in the shell, and by Ported.write" in message
 
 
 def test_an_undecided_proof_does_not_pass(folder, monkeypatch, capsys):

@@ -202,6 +202,11 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
         step_proofs.require_same_steps(wrong.step_functions(0), recipe, params, (X, Y))
 
 
+NOT_REDUCED = (
+    r"loss= returns a tensor of shape \(5,\), but optimizer= needs a loss of one element; reduce it"
+)
+
+
 @pytest.mark.parametrize(
     "options, reason",
     [
@@ -218,6 +223,7 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
             dict(scheduler=lr_scheduler.ReduceLROnPlateau),
             "ReduceLROnPlateau reads a metric after each epoch",
         ),
+        (dict(loss=lambda y, t: tf.cross_entropy(y, t, reduction="none")), NOT_REDUCED),
         (dict(total=0), "total= needs a positive number of steps, got 0"),
     ],
 )
@@ -379,3 +385,36 @@ def test_a_step_with_complex_parameters_is_proved(style):
 
 def test_a_step_with_real_parameters_has_no_conjugates():
     assert "conj" not in made(next(iter(CASES)))[1].source
+
+
+class Predictions(nn.Linear):
+    """A layer whose outputs are returned in a container."""
+
+    def __init__(self, container):
+        super().__init__(3, 2)
+        self.container = container
+
+    def forward(self, x):
+        y = super().forward(x)
+        return {"list": [y, y], "dict": {"logits": y}}[self.container]
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+@pytest.mark.parametrize(
+    "module, words",
+    [
+        (nn.Linear(3, 2), "returns a tensor of shape (5, 2), but optimizer= needs a loss of one"),
+        (Predictions("list"), "the module returns a list, but"),
+        (Predictions("dict"), "the module returns a dict, but"),
+    ],
+    ids=["tensor", "list", "dict"],
+)
+def test_a_module_that_returns_predictions_needs_a_loss(style, module, words):
+    """Without `loss=` the error says what the module returns, and what to pass."""
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    with pytest.raises(PortError) as raised:
+        port(module, (X,), optimizer=optimizer, style=style)
+    assert words in str(raised.value)
+    assert "pass loss=, a function of the outputs and the targets, and targets=" in str(
+        raised.value
+    )
