@@ -419,9 +419,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (OSError, ValueError) as error:
         parser.error(f"{options.file}: {error}")
     unclear = [] if is_table else doubts(text)
-    print(f"{len(given)} names: {', '.join(given)}", file=sys.stderr, flush=True)
+    plural = "s" * (len(given) != 1)
+    print(f"{len(given)} name{plural}: {', '.join(given)}", file=sys.stderr, flush=True)
     if options.names:
-        print("\n".join(unclear))
+        print("".join(f"{each}\n" for each in unclear), end="")
         return
     found = marks(given, exams, options.limit)
     print(table(found, exams, unclear))
