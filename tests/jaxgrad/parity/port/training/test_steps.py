@@ -394,8 +394,8 @@ class Predictions(nn.Linear):
         super().__init__(3, 2)
         self.container = container
 
-    def forward(self, x):
-        y = super().forward(x)
+    def forward(self, input):
+        y = super().forward(input)
         return {"list": [y, y], "dict": {"logits": y}}[self.container]
 
 
