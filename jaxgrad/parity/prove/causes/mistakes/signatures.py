@@ -53,7 +53,8 @@ def is_number(parameter: inspect.Parameter, used: object) -> bool:
     """
     if isinstance(used, bool) or not isinstance(used, int | float):
         return False
-    written = str(parameter.annotation).removesuffix(" | None")
+    kind = parameter.annotation
+    written = getattr(kind, "__name__", str(kind)).removesuffix(" | None")
     return isinstance(used, float) or written in _NUMBERS
 
 
@@ -80,7 +81,7 @@ def _parameter(argument: Any) -> inspect.Parameter:
         "input" if argument.name == "self" else argument.name,
         named if argument.kwarg_only else kind,
         default=argument.default_value if argument.has_default_value() else inspect.Parameter.empty,
-        annotation="float" if written in _NUMBERS else inspect.Parameter.empty,
+        annotation=float if written in _NUMBERS else inspect.Parameter.empty,
     )
 
 
@@ -90,5 +91,5 @@ def _fits(schema: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, A
         bound = schema.bind(*args, **kwargs).arguments
     except TypeError:
         return False
-    numbers = (x for name, x in bound.items() if schema.parameters[name].annotation == "float")
+    numbers = (x for name, x in bound.items() if schema.parameters[name].annotation is float)
     return not any(isinstance(x, Tensor) for x in numbers)
