@@ -220,8 +220,8 @@ def rows() -> dict[str, "Row"]:
             "; leave the hook out",
         ),
         "frozen": Row(
-            Frozen, TANH, "; a stop_gradient is missing there",
-            "torch stops the gradient that flows through test_wording.py",
+            Frozen, TANH, "or else put a stop_gradient around the leaf",
+            "requires_grad is False only in torch",
         ),
         "momentum": Row(
             BatchNorm, batch_norm, "the momentum is 0.1, torch uses 0.3",

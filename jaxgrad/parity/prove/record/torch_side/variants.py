@@ -274,7 +274,6 @@ def _clips(training: Training) -> Iterator[Variant]:
     )
     for clip in (clip_as_optax, nn.utils.clip_grad_norm_):
         yield Variant(each, training, functools.partial(_clip_each, clip))
-    yield from _clips_of_groups(training)
     yield Variant(
         Told(
             "the gradients are clipped by value, torch clips them by norm",
@@ -283,6 +282,7 @@ def _clips(training: Training) -> Iterator[Variant]:
         training,
         lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
     )
+    yield from _clips_of_groups(training)
     yield from updates(decays=False)
 
 

@@ -18,7 +18,8 @@ from jaxgrad.parity.port.source.refusals import PortError
 FOLDER = pathlib.Path(package.__file__).parent
 X = np.random.default_rng(0).standard_normal((4, 4)).astype(np.float32)
 PARTS = ("training/schedule_bodies.py", "training/schedule_expressions.py")  # one remedy for all
-QUOTING = (": {error}", "\n{report}", "\n{report or reason}")  # the quoted error has the remedy
+# The quoted error or report has the remedy.
+QUOTING = (": {error}", "\n{report}{KEPT}", "\n{report or reason}{KEPT}")
 
 
 def refusals() -> Iterator[Any]:
