@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.causes.trials import Trial, in_place
-from jaxgrad.parity.prove.record.torch_side.trees import leaves
+from jaxgrad.parity.prove.record.torch_side.trees import is_inexact, leaves
 from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
 from jaxgrad.parity.prove.wording import Difference, Mutual, Told
 
@@ -293,7 +293,7 @@ def _paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, .
     elif isinstance(tree, list | tuple):
         items = enumerate(tree)
     else:
-        if isinstance(tree, Tensor) and not tree.is_floating_point() and not tree.is_complex():
+        if isinstance(tree, Tensor) and not is_inexact(tree):
             if tree.dtype != torch.bool and tree.ndim:
                 yield path, tree
         return

@@ -20,6 +20,7 @@ _OTHERS = frozenset(
 )
 _NUMBERS = 8  # of the JAX program, in place of a default of torch's
 _EMPTY = inspect.Parameter.empty
+_REFUSED = object()  # in place of the result of a call that raises
 
 
 def defaults(call: TorchCall) -> Mistakes:
@@ -68,7 +69,8 @@ def _at_defaults(call: TorchCall) -> Mistakes:
         text = Told(f"{call.op} has {jaxs}, torch's has {torchs}",
                     f"{call.op} has {torchs}, JAX's has {jaxs}")  # fmt: skip
         wrong = call.replaced(text, **{name: default for name, (_, default) in left_out.items()})
-        if not any(_agree(one, wrong) for one in alone):  # one explains as much
+        both = _result(wrong)
+        if not any(_equal(_result(one), both) for one in alone):  # one explains as much
             yield wrong
 
 
@@ -78,24 +80,15 @@ def _with_numbers(call: TorchCall) -> Mistakes:
         if not is_number(parameter, used):
             continue
         given = call.numbers if name in call.bound else call.numbers[:_NUMBERS]
-        default = _result_at(call, name, parameter.default)
+        default = _result(call.replaced(NO_DIFFERENCE, **{name: parameter.default}))
         for number in (*given, 0.0):
             whole = isinstance(used, int) and float(number).is_integer()  # integers stay integers
             other = int(number) if whole else number
             text = Setting(name, f"{other:g}", f"{used:g}")
             wrong = call.replaced(text, f"{other:g}", **{name: other})
             # A number below a bound may have the effect of the default.
-            if f"{other:g}" != f"{used:g}" and not _equal(_result_at(call, name, other), default):
+            if f"{other:g}" != f"{used:g}" and not _equal(_result(wrong), default):
                 yield wrong.fixed(f"{other:g}", f"{used:g}")
-
-
-def _result_at(call: TorchCall, name: str, value: Any) -> Any:
-    """Return the result of a call with another argument; None if there is none."""
-    try:
-        with torch.no_grad():
-            return call.replaced(NO_DIFFERENCE, **{name: value}).result
-    except Exception:  # the function does not accept the argument
-        return None
 
 
 def _with_flags(call: TorchCall) -> Mistakes:
@@ -115,15 +108,6 @@ def _with_exchanged(call: TorchCall) -> Mistakes:
             yield call.replaced(text, **{one: given[other], other: given[one]})
 
 
-def _agree(one: TorchCall, other: TorchCall) -> bool:
-    """Whether two calls have the same result."""
-    try:
-        with torch.no_grad():
-            return _equal(one.result, other.result)
-    except Exception:  # the function does not accept one of the arguments
-        return False
-
-
 def _with_effect(call: TorchCall, mistakes: Mistakes) -> Mistakes:
     """Leave out the mistakes that change no number of the result on these operands.
 
@@ -132,13 +116,18 @@ def _with_effect(call: TorchCall, mistakes: Mistakes) -> Mistakes:
     own = None
     for wrong in mistakes:
         own = call.result if own is None else own
-        try:
-            with torch.no_grad():
-                result = wrong.result
-        except Exception:  # the function does not accept the argument
-            continue
-        if not _equal(result, own):
+        result = _result(wrong)
+        if result is not _REFUSED and not _equal(result, own):
             yield wrong._replace(general=NUMBER)
+
+
+def _result(call: TorchCall) -> Any:
+    """Return the result of a call, or `_REFUSED` if the function does not accept an argument."""
+    try:
+        with torch.no_grad():
+            return call.result
+    except Exception:
+        return _REFUSED
 
 
 def _equal(x: Any, y: Any) -> bool:
