@@ -482,15 +482,21 @@ class Search:
 
         With `operands`, they read those from which torch computes theirs.
         """
-        evidence, values = self.evidence, self.run.values
+        values = self.run.values
         reading = [k for k in near if values[k].integers or values[k].unchecked]
         if not reading:
             return
-        inputs = indices.named_inputs(evidence.torch_side.module, evidence.draws[self.draw].inputs)
-        function = functools.partial(lines_of_function, evidence)
-        for trial in indices.mistakes(self.run, reading, inputs, function, operands=operands):
+        every, function = self._integers, functools.partial(lines_of_function, self.evidence)
+        for trial in indices.mistakes(self.run, reading, every, function, operands=operands):
             if trial.difference not in self.tried:
                 yield trial
+
+    @functools.cached_property
+    def _integers(self) -> list[indices.Integers]:
+        """The integers of torch's run, each with the calls that read it."""
+        evidence = self.evidence
+        inputs = indices.named_inputs(evidence.torch_side.module, evidence.draws[self.draw].inputs)
+        return indices.integers(self.run, inputs)
 
     def operands(self, starts: Sequence[int]) -> list[int]:
         """Return the values that some calls read, and what is read for these."""

@@ -53,7 +53,7 @@ class Integers:
 def mistakes(
     run: TorchRun,
     starts: Sequence[int],
-    inputs: Sequence[tuple[str, np.ndarray]],
+    every: Sequence[Integers],
     function: Callable[[str], Set[str]],
     *,
     operands: bool = False,
@@ -66,21 +66,20 @@ def mistakes(
     Args:
         run: torch's run, with its values.
         starts: The values at which the difference may begin.
-        inputs: The integers of the inputs, with their names.
+        every: The integers of the run.
         function: Function from a line of torch's code to the lines of the function around it.
         operands: Whether the other integers are those from which a call computes torch's own.
             JAX may have this call with a mistake, and the same integers only here.
     """
     lines = _lines(run)
-    varied = [x for x in _integers(run, inputs) if len(np.unique(x.data)) > 1]
     for i in starts:
-        for own in _read(run, i, varied):
+        for own in _read(run, i, every):
             alike = own.data.shape, own.data.dtype
-            others = [x for x in varied if x is not own and (x.data.shape, x.data.dtype) == alike]
+            others = [x for x in every if x is not own and (x.data.shape, x.data.dtype) == alike]
             others = [x for x in others if _is_operand(x, own) is operands]
             for other in sorted(others, key=lambda x: -x.known_from)[:_SETS]:
                 yield from _trials(run, i, own, other, lines, function)
-            yield from () if operands else _at_one_place(run, i, own, varied, lines)
+            yield from () if operands else _at_one_place(run, i, own, every, lines)
 
 
 def _is_operand(other: Integers, own: Integers) -> bool:
@@ -231,8 +230,13 @@ def _changes(
         yield Change(number, call, discrete_inputs=tuple(given.values()))
 
 
-def _integers(run: TorchRun, inputs: Sequence[tuple[str, np.ndarray]]) -> list[Integers]:
-    """Return the tensors of integers of a run, each with the calls that read it."""
+def integers(run: TorchRun, inputs: Sequence[tuple[str, np.ndarray]]) -> list[Integers]:
+    """Return the tensors of different integers of a run, each with the calls that read it.
+
+    Args:
+        run: torch's run, with its values.
+        inputs: The integers of the inputs, with their names.
+    """
     found: list[Integers] = []
 
     def add(data: np.ndarray, place: Place, name: str) -> None:
@@ -259,7 +263,7 @@ def _integers(run: TorchRun, inputs: Sequence[tuple[str, np.ndarray]]) -> list[I
             what = f"the result of {value.op} at {value.line}"
             add(value.data, Place(number, (), parts[number]), what)
             parts[number] += 1
-    return found
+    return [x for x in found if len(np.unique(x.data)) > 1]
 
 
 def _calls(run: TorchRun) -> list[Value]:
