@@ -73,6 +73,14 @@ OBJECTS_OF_USERS = {
     "values/values.py": {"made"},
 }
 
+# Where the porter sets a field of an argument: on objects of the user's program, whose assignments
+# it runs, and in one module until a block ends.
+FIELDS_OF_USERS = {
+    ("functions/made_objects.py", "owner.real.<name>"),
+    ("statements/stores.py", "owner.real.<name>"),
+    ("values/settings.py", "owner.<name>"),
+    ("values/static_inputs.py", "module.forward"),
+}
 # Where the porter recognises code that it has not written by its text or by a name in it, such as
 # the source of the torch program: file -> the expressions that do so.
 CODE_OF_USERS = {
@@ -334,6 +342,77 @@ def test_a_fact_in_the_dict_of_a_node_is_found(line):
     assert _hidden_annotations({"values/values.py": line}) == [message]
     assert not _hidden_annotations({"values/values.py": "made.__dict__.update(fields)"})
     assert not _hidden_annotations({"source/annotations.py": line})
+
+
+def _attributes_set(node: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield the attributes that a statement or a call of `setattr` sets or deletes."""
+    match node:
+        case ast.Assign(targets) | ast.Delete(targets):
+            found = targets
+        case ast.AugAssign(target) | ast.AnnAssign(target):
+            found = [target]
+        case ast.Call(ast.Name("setattr" | "delattr"), [owner, *_]):
+            found = [ast.copy_location(ast.Attribute(owner, "<name>"), owner)]
+        case _:
+            found = []
+    for target in found:
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        yield from (part for part in parts if isinstance(part, ast.Attribute))
+
+
+def _fields_set(name: str, source: str) -> list[str]:
+    """Return each assignment to a field of an argument, other than a node of `ast`."""
+    found = {}
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        types = {a.arg: ast.unparse(a.annotation) for a in arguments if a.annotation is not None}
+        own = {n for n, kind in types.items() if not kind.startswith("ast.")}
+        for node in ast.walk(function):
+            for target in _attributes_set(node):
+                owner = target.value
+                while isinstance(owner, ast.Attribute):
+                    owner = owner.value
+                if isinstance(owner, ast.Name) and owner.id in own:
+                    text = f"jaxgrad/parity/port/{name}:{owner.lineno} sets {ast.unparse(target)}"
+                    found[text] = (name, ast.unparse(target))
+    return [text for text, key in found.items() if key not in FIELDS_OF_USERS]
+
+
+def test_no_function_of_the_porter_sets_a_field_of_an_argument():
+    """Only methods change the fields of their class; a pass may rewrite `ast` nodes in place."""
+    folder = ROOT / "jaxgrad" / "parity" / "port"
+
+    wrong = [
+        text
+        for path in sorted(folder.rglob("*.py"))
+        for text in _fields_set(str(path.relative_to(folder)), path.read_text())
+    ]
+
+    assert not wrong, "give the class a method that says what changes:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scope.line = node",
+        "scope.run.used |= {node}",
+        "scope.line, length = node, 0",
+        "del scope.line",
+        "scope.line: int = 0",
+        "setattr(scope, 'line', node)",
+    ],
+)
+def test_a_field_of_an_argument_that_is_set_is_found(line):
+    """Each way to set a field of an argument fails; a variable or a field of `self` may be set."""
+    source = "def f(self, scope: Scope, node: ast.For):\n    " + line
+
+    (text,) = _fields_set("values/values.py", source)
+
+    assert text.startswith("jaxgrad/parity/port/values/values.py:2 sets scope.")
+    assert not _fields_set("values/values.py", source.replace("scope: Scope", "scope: ast.For"))
+    assert not _fields_set("values/values.py", source.replace("self, scope: Scope", "self"))
 
 
 def _is_text(node: ast.AST, variables: set[str]) -> bool:

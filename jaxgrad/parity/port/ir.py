@@ -107,6 +107,7 @@ class Helper(enum.Enum):
     LIST = "list"
     PARTIAL = "partial"
     NNX_CACHE = "nnx.Cache"
+    NNX_CLONE = "nnx.clone"
     NNX_DICT = "nnx.Dict"
     NNX_IDENTITY = "nnx.identity"
     NNX_LIST = "nnx.List"

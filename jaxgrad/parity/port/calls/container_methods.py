@@ -61,7 +61,7 @@ def call_method(
     if name == "update":
         new = args[0] if args else Fields(dict, None, keywords)
         assert isinstance(new, Fields)
-        owner.fields |= {k: new.at(k) for k in new.fields}
+        owner.fields.update({k: new.at(k) for k in new.fields})
         if owner.code is not None:
             scope.emit(
                 ast.Expr(syntax.call(syntax.attribute(code_of(owner), "update"), code_of(new)))
@@ -93,16 +93,16 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
             and not _is_written(added)
             and not any(map(is_dynamic, owner.items))
         ):
-            owner.code = None  # a list of configuration
+            owner.hold(owner.items)  # a list of configuration
         if name == "append" and owner.code is None:
             owner.items.append(kept("item", added, scope, lasting=True))
         elif name == "append":
             owner.items.append(added)
         elif owner.code is None:
-            owner.items += indexing.iterate(added, scope, node)
+            owner.extend(indexing.iterate(added, scope, node))
         else:
-            owner.items += indexing.elements(added, scope, node)
-            owner.counted = owner.counted or is_counted(added, scope)
+            added_items = indexing.elements(added, scope, node)
+            owner.extend(added_items, counted=is_counted(added, scope))
         if owner.code is not None:
             scope.emit(syntax.append_to(code_of(owner), code_of(added), method=name))
         return Folded(None)

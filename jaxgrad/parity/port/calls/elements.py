@@ -67,11 +67,9 @@ def _hold(owner: Items | Fields, scope: Scope) -> None:
         if owner.counted:
             node = scope.line or scope.source.node
             require_count(copy.deepcopy(owner.code), len(owner.items), scope, node)
-        owner.items = [owner.reached(n) for n in range(len(owner.items))]
-        owner.counted = False
+        owner.hold([owner.reached(n) for n in range(len(owner.items))])
     else:
-        owner.fields = {key: owner.reached(key) for key in owner.fields}
-    owner.code = None
+        owner.hold({key: owner.reached(key) for key in owner.fields})
 
 
 def _put(owner: Items | Fields, key: Any, value: Value) -> None:

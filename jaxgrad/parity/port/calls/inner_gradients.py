@@ -10,6 +10,7 @@ import torch
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.source import param_paths, syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.value_types import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -42,6 +43,8 @@ def grad(site: CallSite) -> Value:
     reals = torch.autograd.grad(
         real_of(output), [x.real for x in inputs], real_of(cotangent), create_graph=True
     )
+    if syntax.change_variables([code_of(output)]):  # torch has run this call once
+        output = Tensor(output.real, site.scope.once(code_of(output), "outputs"))
     label = site.scope.fresh("value")
     summed = output.real.ndim > 0 and _is_ones(cotangent, output)
     result = code_of(output)
@@ -55,7 +58,10 @@ def grad(site: CallSite) -> Value:
             "not a value; compute it again inside of this function"
         )
     function = syntax.function(label, names, body)
-    _begin_with_earlier_params(function, sliced, site.scope)
+    if site.scope.run.classes is None:
+        _begin_with_earlier_params(function, sliced, site.scope)
+    else:
+        _begin_with_earlier_module(function, sliced, site.scope)
     site.scope.emit(function)
     code = _gradient(label, names, output, cotangent, summed=summed)
     if not given.get("create_graph", Folded(False)).real:
@@ -124,6 +130,25 @@ def _begin_with_earlier_params(
         scope.body.insert(start, ast.Assign([ast.Name(earlier, ast.Store())], copied))
         function.args.args.append(ast.arg(variable))
         function.args.defaults.append(syntax.name(earlier))
+
+
+def _begin_with_earlier_module(
+    function: ast.FunctionDef, sliced: list[ast.stmt], scope: Scope
+) -> None:
+    """Let a nested function call a copy of the module, if its calls change the module's variables.
+
+    flax does not change variables in a function that is differentiated. Each copy is as the module
+    was before the first of these calls, so that it draws the same random numbers.
+    """
+    first = next((s for s in sliced if syntax.change_variables([s])), None)
+    if first is None:
+        return
+    earlier = scope.fresh("earlier")
+    start = next(n for n, s in enumerate(scope.body) if s is first)
+    copied = syntax.call_helper(Helper.NNX_CLONE, syntax.name(PARAMS))
+    scope.body.insert(start, ast.Assign([ast.Name(earlier, ast.Store())], copied))
+    own = syntax.call_helper(Helper.NNX_CLONE, syntax.name(earlier))
+    function.body.insert(0, ast.Assign([ast.Name(PARAMS, ast.Store())], own))
 
 
 def _stored(statement: ast.stmt) -> set[str]:

@@ -252,7 +252,7 @@ def _outdate(changed: torch.Tensor, scope: Scope, keep: str, node: ast.AST) -> N
 
 def _mark(value: Value, memory: int, why: str) -> None:
     if isinstance(value, Tensor) and value.real.untyped_storage().data_ptr() == memory:
-        value.stale = why
+        value.outdate(why)
     elif isinstance(value, Items):
         for item in value.items:
             _mark(item, memory, why)

@@ -85,18 +85,14 @@ def _load(owner: Module, given: Value, scope: Scope, node: ast.AST) -> Value:
     names = list(owner.real.state_dict())
     if not isinstance(given, Fields) or list(given.fields) != names:
         raise scope.refuse("load_state_dict of other names; copy tensor by tensor", node)
-    before, start = scope.no_grad, len(scope.body)
-    scope.no_grad = True
-    try:
-        with torch.no_grad():
-            for name in names:
-                copy = TensorMethod("copy_", None, _reach(owner, name, scope, node))
-                scope.run.call(copy, [given.at(name)], {}, scope, node)
-    finally:
-        scope.no_grad = before
-    scope.run.unrollings += 1
+    start = len(scope.body)
+    with torch.no_grad(), scope.grad_mode(no_grad=True):
+        for name in names:
+            copy = TensorMethod("copy_", None, _reach(owner, name, scope, node))
+            scope.run.call(copy, [given.at(name)], {}, scope, node)
+    number = scope.run.new_unrolling()
     for statement in scope.body[start:]:
-        on_statement(statement).unrolled = scope.run.unrollings
+        on_statement(statement).unrolled = number
     return Folded(None)
 
 

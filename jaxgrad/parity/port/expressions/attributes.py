@@ -183,7 +183,7 @@ def _is_layer(value: Module, scope: Scope) -> bool:
 def _computed(value: Module, name: str, scope: Scope) -> Tensor:
     """Return the parameter that a layer of `jaxgrad.nnx` computes at each use, as torch's does."""
     module: nn.Module = value.real
-    scope.run.used |= {f"{value.path}.{path}" for path, _ in module.named_parameters()}
+    scope.run.used.update(f"{value.path}.{path}" for path, _ in module.named_parameters())
     return Tensor(getattr(module, name), syntax.attribute(code_of(value), name))
 
 

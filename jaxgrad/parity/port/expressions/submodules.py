@@ -17,7 +17,7 @@ def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -
     path = scope.run.paths.get(id(module))
     if path is None:
         if next(module.parameters(), None) is None and next(module.buffers(), None) is None:
-            return _at(Module(module, param_paths.params()), "")
+            return Module(module, param_paths.params())
         raise scope.refuse(
             f"{type(module).__name__} is not a submodule of the module that is ported"
             "; assign it to an attribute of that module, before porting"
@@ -52,9 +52,4 @@ def child(value: Module, name: str) -> Module:
     found = value.real._modules[name]
     numbered = is_numbered(value.real)
     code = reached(value, name, syntax.item(code_of(value), int(name) if numbered else name))
-    return _at(Module(found, code), f"{value.path}.{name}" if value.path else name)
-
-
-def _at(module: Module, path: str) -> Module:
-    module.path = path
-    return module
+    return Module(found, code, f"{value.path}.{name}" if value.path else name)

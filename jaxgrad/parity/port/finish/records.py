@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.param_paths import PARAMS
@@ -22,7 +22,7 @@ def with_unpacked_records(functions: Sequence[Written]) -> list[Written]:
 def _unpack(function: ast.FunctionDef) -> None:
     for statement in list(function.body):
         fields = _fields(statement)
-        if not fields:
+        if not fields or not isinstance(statement, ast.Assign):
             continue
         record = statement.targets[0].id  # pyright: ignore[reportAttributeAccessIssue]
         reads = [n for n in ast.walk(function) if syntax.is_name(n, record)]
@@ -45,7 +45,7 @@ def _fields(statement: ast.stmt) -> tuple[str, ...]:
 
 
 def _assign_fields(
-    statement: Any, record: str, fields: Sequence[str], function: ast.FunctionDef
+    statement: ast.Assign, record: str, fields: Sequence[str], function: ast.FunctionDef
 ) -> None:
     after = function.body[function.body.index(statement) + 1 :]
     later = {name for s in after for name in syntax.names_in(s)} | {PARAMS}

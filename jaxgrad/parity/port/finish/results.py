@@ -53,7 +53,7 @@ def _shorten(written: Written, functions: Sequence[Written]) -> bool:
         result.value = _chosen(_parts(result), kept, ast.Load())
     for _, call in calls:
         call.targets = [_chosen(call.targets[0].elts, kept, ast.Store())]  # pyright: ignore[reportAttributeAccessIssue]
-    written.node.body = cleaned(written.node.body, left=True)
+    written.take_body(cleaned(written.node.body, left=True))
     return True
 
 

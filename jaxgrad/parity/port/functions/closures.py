@@ -10,7 +10,7 @@ from collections.abc import Callable
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.computed import computed_once
 from jaxgrad.parity.port.values.leaving import Returned
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import Frame, Scope
 from jaxgrad.parity.port.values.value_types import (
     Closure,
     Differentiated,
@@ -43,17 +43,17 @@ def call(
             node,
         )
     values = _arguments(closure, args, keywords, scope, node)
-    saved, source, shown = dict(scope.values), scope.source, scope.shown
-    renamed = scope.renamed
+    saved = dict(scope.values)
     own = syntax.assigned(closure.real) - syntax.nonlocals(closure.real)
-    scope.renamed = renamed | {n: scope.fresh(n) for n in sorted(own) if n in saved}
+    renamed = scope.renamed | {n: scope.fresh(n) for n in sorted(own) if n in saved}
     scope.values.update(closure.captured | values)
-    if closure.source is not source:
-        scope.source, scope.shown = closure.source, 0
+    shown = scope.shown if closure.source is scope.source else 0
+    frame = Frame(scope.values, closure.source, renamed, scope.resume, shown, scope.plain)
+    left = scope.enter(frame)
     try:
         return interpret(closure.real, scope)
     finally:
-        scope.source, scope.shown, scope.renamed = source, shown, renamed
+        scope.enter(left)
         for name in set(scope.values) - set(saved) | set(values) | set(closure.captured) | own:
             scope.values.pop(name, None)
             if name in saved:

@@ -95,15 +95,13 @@ def entered(context: Any, scope: Scope, node: ast.AST) -> Any:
             "; leave it out, or write its statements around the block",
             node,
         )
-    saved, casts = scope.no_grad, torch.is_autocast_enabled("cpu")
+    casts = torch.is_autocast_enabled("cpu")
     with context as value:
         if torch.is_autocast_enabled("cpu") is not casts:
             raise scope.refuse("autocast inside of a context manager; write it at the block", node)
-        scope.no_grad = not torch.is_grad_enabled()
-        try:
-            yield value
-        except Returned as returned:
-            result = stop_all(returned.value) if scope.no_grad else returned.value
-            raise Returned(result) from None
-        finally:
-            scope.no_grad = saved
+        with scope.grad_mode(no_grad=not torch.is_grad_enabled()):
+            try:
+                yield value
+            except Returned as returned:
+                result = stop_all(returned.value) if scope.no_grad else returned.value
+                raise Returned(result) from None

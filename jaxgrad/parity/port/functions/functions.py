@@ -182,8 +182,11 @@ def _write(
     on_expression(code).folded = inner.folded
     if inner.stateful:
         return result_of(result, state.call(result, code, passed[PARAMS], scope, node))
+    if is_method:
+        changes = inner.changes or bool(draws.keys(*body)) or syntax.change_variables(body)
+        on_expression(code).changes = run.note_changing(place, changes)
     if inner.changes:
-        scope.changes = True
+        scope.note_change()
         if not is_dynamic(result):  # no later expression has the call
             scope.emit(ast.Expr(code))
             return result

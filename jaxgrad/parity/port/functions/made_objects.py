@@ -105,8 +105,8 @@ def _passed(name: str, value: Value, inner: Scope) -> Value:
     own: Arguments = {local: syntax.name(local) for local in taken} | inner.passed
     new = passed_as(name, value, inner, own)
     added = {local: code for local, code in own.items() if local not in taken | set(inner.passed)}
-    inner.passed |= added
-    inner.lasting |= set(added)
+    inner.passed.update(added)
+    inner.lasting.update(added)
     inner.carried.append((value, new))
     return new
 

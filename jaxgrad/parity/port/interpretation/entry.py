@@ -37,8 +37,7 @@ def interpret_entry(run: Run, example: Any) -> Written:
         for name, x in zip(names, example.values() if named else example, strict=True)
     ]
     args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
-    run.output = run.call(root, args, keywords, top, top.source.node)
-    run.stateful = top.stateful
+    run.finish(run.call(root, args, keywords, top, top.source.node), stateful=top.stateful)
     called = [a.arg for a in run.written[-1].node.args.args]
     run.written[:] = tidied(run.written)
     entry = run.written[-1]
@@ -69,7 +68,7 @@ def _require_ranks(entry: Written, values: list[Value], run: Run) -> None:
         text = syntax.text(test)
         message = syntax.constant(f"this port holds for {text}, as in the example")
         entry.node.body.insert(0, ast.Assert(test, message))
-    run.assumptions += [Assumption(place, syntax.text(test)) for test in tests]
+    run.assumptions.extend(Assumption(place, syntax.text(test)) for test in tests)
 
 
 def _forward(module: nn.Module) -> types.FunctionType:
@@ -117,6 +116,5 @@ def _take_all(
         rename_parameters(entry, kept)
         wanted = [kept.get(name, name) for name in wanted]
     have = [a.arg for a in entry.node.args.args]
-    entry.node.args.args = [
-        ast.arg(n) for n in [PARAMS, *wanted, *(h for h in have if h not in (PARAMS, *wanted))]
-    ]
+    others = [name for name in have if name not in (PARAMS, *wanted)]
+    entry.take_arguments([ast.arg(name) for name in (PARAMS, *wanted, *others)])

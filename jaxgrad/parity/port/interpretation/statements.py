@@ -13,7 +13,7 @@ from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.functions import closures
 from jaxgrad.parity.port.loops import loop_statements
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.refusals import PortError, Raised
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.statements import (
     branches,
@@ -49,7 +49,7 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
                 "; write it with assignments, loops and branches",
                 node,
             )
-        scope.line = node
+        scope.begin(node)
         start = holes.before(scope) if scope.run.leaves_holes else None
         length = len(scope.body)
         try:
@@ -63,8 +63,7 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         except LEAVING:
             raise
         except Exception as error:
-            if scope.run.raised is None or scope.run.raised.error is not error:
-                scope.run.raised = Raised(error, scope.place(node))
+            scope.run.note_error(error, scope.place(node))
             raise
         number += 1
 
@@ -129,9 +128,10 @@ def _if(node: ast.If, scope: Scope, after: list[ast.stmt]) -> None:
             return
     taken = conditions.truth(test, node.test, scope)
     shown = node.lineno <= scope.shown  # at an assertion of the test
-    scope.pending_comments += scope.comments_above(node.lineno) if taken and not shown else []
+    if taken and not shown:
+        scope.hold_comments_above(node)
     execute(node.body if taken else node.orelse, scope)
-    scope.pending_comments = []
+    scope.drop_comments()
 
 
 def _is_check_of_library(node: ast.If, scope: Scope) -> bool:
@@ -215,7 +215,7 @@ def _guarded(node: ast.Try, scope: Scope) -> None:
         for handler in node.handlers:
             kinds = None if handler.type is None else scope.run.evaluate(handler.type, scope)
             if kinds is None or isinstance(error, real_of(kinds)):
-                scope.run.raised = None
+                scope.run.note_handled()
                 execute(handler.body, scope)
                 return
         raise

@@ -13,7 +13,6 @@ from jaxgrad.parity.port.loops.unrolling import (
     modules_of,
     name_containers,
     name_elements,
-    new_unrolling,
     require_iterations,
     unroll,
 )
@@ -77,15 +76,12 @@ def _each(
     unrolled = _is_unrolled(node, around)
     if unrolled:
         name_containers(around, scope)
-    number = new_unrolling(scope)
+    number = scope.run.new_unrolling()
     for iteration in around:
         iteration.enter(scope)
-        modules = modules_of(iteration)
-        scope.loop_modules |= modules
-        with scope.block() as body:
+        with scope.looping_over(modules_of(iteration)), scope.block() as body:
             passes = all(_passes(test, scope) for test in first.ifs)
             made = list(_each(rest, elements, scope, node, loops)) if passes else []
-        scope.loop_modules -= modules
         if unrolled:
             name_elements(iteration, [*body, *_codes(made)], scope)
         unroll(body, iteration, number, scope, node)

@@ -10,7 +10,6 @@ from jaxgrad.parity.port.loops.loops import Iteration, iterations, recorded, res
 from jaxgrad.parity.port.loops.unrolling import (
     modules_of,
     name_containers,
-    new_unrolling,
     require_iterations,
     unroll,
 )
@@ -44,10 +43,8 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     kinds = [scans.kinds_of(node, scope)]
     for iteration in around:
         iteration.enter(scope)
-        modules = modules_of(iteration)
-        scope.loop_modules |= modules
-        scope.names = names | set(iteration.resolved)
-        with scope.block() as body:
+        scope.use_names(names | set(iteration.resolved))
+        with scope.looping_over(modules_of(iteration)), scope.block() as body:
             try:
                 scope.run.execute(node.body, scope)
             except Continued:
@@ -56,7 +53,6 @@ def for_loop(node: ast.For, scope: Scope) -> None:
                 broken = True
             except Returned as result:
                 broken, returned = True, Returned(resolve(result.value, iteration.resolved))
-        scope.loop_modules -= modules
         if scope.plain:  # its sizes have no names, and read the variables of the loop
             for name, value in scope.values.items():
                 scope.values[name] = resolve(value, iteration.resolved)
@@ -116,7 +112,7 @@ def _write_loop(
     collected = _collected(first) if updated else None
     alike &= not updated or collected is not None
     if alike and first.iterable is not None and repeats:
-        scope.line = node
+        scope.begin(node)
         carried.start(body, changed, scope)
         if collected is not None:
             _write_updating(node, first, collected, body, updated[0], scope)
@@ -132,7 +128,7 @@ def _write_loop(
     for statement in next(filter(None, bodies), [])[:1]:
         put_comments_above(statement, above)
     name_containers(around, scope)
-    number = new_unrolling(scope)
+    number = scope.run.new_unrolling()
     for iteration, body in zip(around, bodies, strict=False):
         unroll(body, iteration, number, scope, node)
     last = around[len(bodies) - 1]

@@ -65,9 +65,9 @@ class Iteration:
     def enter(self, scope: Scope) -> None:
         scope.values.update(self.variables)
         scope.names.update(self.resolved)
-        scope.indices -= set(self.resolved)
+        scope.indices.difference_update(self.resolved)
         if self.fixed:
-            scope.indices |= {n for n, v in self.variables.items() if type(v) is Size}
+            scope.indices.update(n for n, v in self.variables.items() if type(v) is Size)
 
     def target(self) -> ast.expr:
         return copy.deepcopy(self.pattern)

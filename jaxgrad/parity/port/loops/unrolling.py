@@ -86,12 +86,6 @@ def name_elements(iteration: Iteration, readers: Sequence[ast.AST], scope: Scope
             iteration.resolved[name] = scope.once(part, name)
 
 
-def new_unrolling(scope: Scope) -> int:
-    """Return the number of a loop that is unrolled."""
-    scope.run.unrollings += 1
-    return scope.run.unrollings
-
-
 def unroll(
     body: list[ast.stmt], iteration: Iteration, number: int, scope: Scope, node: ast.AST
 ) -> None:

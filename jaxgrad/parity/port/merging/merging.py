@@ -162,8 +162,9 @@ def _merge(
         calls: What each copy passes.
         options: Keywords of `base` that are new, with their values for each copy.
     """
-    base.module_paths |= other.module_paths
-    base.node.body, places = unified
+    base.module_paths.update(other.module_paths)
+    body, places = unified
+    base.take_body(body)
     keywords: dict[_Key, str] = {}
     taken = syntax.all_names(base.node) | RESERVED
     mine: dict[str, ast.expr] = {}

@@ -60,7 +60,7 @@ def _reordered(target: Written, order: list[int], functions: Sequence[Written]) 
     if sum(calls) != 1 or not isinstance(target.node, ast.FunctionDef):
         return None
     parameters = target.node.args.args
-    target.node.args.args = [parameters[n] for n in order]
+    target.take_arguments([parameters[n] for n in order])
     return target
 
 
@@ -79,11 +79,7 @@ def _only_call(body: list[ast.stmt]) -> ast.Call | None:
 def _take_place(target: Written, written: Written, functions: list[Written]) -> None:
     """Let `target` be called under the name of the function that called it."""
     old = target.name
-    target.name, target.pinned = written.name, target.pinned or written.pinned
-    target.base, target.module_paths = written.base, written.module_paths
-    target.paths |= written.paths
-    if target.owner is None:
-        target.owner = written.owner
+    target.take_identity(written)
     position = functions.index(written)
     functions.remove(target)
     functions[position - 1] = target

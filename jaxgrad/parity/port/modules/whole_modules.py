@@ -8,6 +8,7 @@ from torch import nn
 
 from jaxgrad.parity.port.expressions import submodules
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.parts import is_numbered
@@ -46,12 +47,29 @@ def _layer(
         codes, named = [code_of(x) for x in args], {k: code_of(x) for k, x in keywords.items()}
     except PortError:
         return None  # such as a packed sequence
+    before = _versions(module.real)
     result = module.real.forward(
         *map(real_of, args), **{k: real_of(x) for k, x in keywords.items()}
     )
     for path, _ in [*module.real.named_parameters(), *module.real.named_buffers()]:
         scope.run.used.add(f"{module.path}.{path}")
-    return lift(result, syntax.call(code_of(module), *codes, **named))
+    code = syntax.call(code_of(module), *codes, **named)
+    changes = _versions(module.real) != before or _draws(module.real)
+    place = type(module.real).forward.__code__, module.path
+    on_expression(code).changes = scope.run.note_changing(place, changes)
+    return lift(result, code)
+
+
+def _versions(module: nn.Module) -> list[tuple[int, int]]:
+    """Return what tells whether a call of a module changed one of its buffers."""
+    return [(id(buffer), buffer._version) for buffer in module.buffers()]
+
+
+def _draws(module: nn.Module) -> bool:
+    """Return whether a layer draws random numbers, so that it counts them."""
+    return any(
+        isinstance(x, nn.modules.dropout._DropoutNd) and x.training for x in module.modules()
+    )
 
 
 def _is_sequence(module: nn.Module, path: str) -> bool:
@@ -67,7 +85,7 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
     assert classes is not None
     functions: list[ast.expr | None] = []
     methods: list[ast.expr] = []
-    value = given
+    value, changes = given, False
     for name in module.real._modules:
         child = submodules.child(module, name)
         with scope.block() as body:
@@ -76,6 +94,7 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
         if body or not isinstance(result, Tensor) or not _maps_one(code_of(result), child):
             return None
         functions.append(_function(code_of(result), child))
+        changes = changes or syntax.change_variables([code_of(result)])
         methods += _methods(code_of(result))
         value = result
     known = classes.sequences.setdefault(path, functions)
@@ -85,6 +104,7 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
     code = syntax.call(code_of(module), code_of(given))
     if methods:
         code.keywords.append(ast.keyword(MODULES, ast.Tuple(methods, ast.Load())))
+    on_expression(code).changes = changes
     return Tensor(value.real, code)
 
 

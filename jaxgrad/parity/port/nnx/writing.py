@@ -13,6 +13,7 @@ from flax import nnx
 from torch import nn
 
 from jaxgrad.parity.port.finish.lines import shorten
+from jaxgrad.parity.port.ir import Helper
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import alike, merged
@@ -215,7 +216,8 @@ def _check(written: Written) -> None:
 
 def _refused(node: ast.AST) -> str:
     if isinstance(node, ast.Assign) and syntax.is_name(node.targets[0], "self"):
-        return "other values for parameters"
+        own = syntax.calls(node.value, Helper.NNX_CLONE)
+        return "" if own else "other values for parameters"
     if isinstance(node, ast.Starred | ast.keyword):
         inner: Any = node.value
         if syntax.is_name(inner, "self"):

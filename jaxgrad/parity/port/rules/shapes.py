@@ -67,7 +67,7 @@ def _unsqueeze(op: Operation) -> ast.expr:
 def _squeeze(op: Operation) -> ast.expr:
     assert op.shape is not None
     if op.value(1, "dim") is None:
-        op.scope.run.ranks.varies = True
+        op.scope.run.ranks.note_varying()
         return syntax.call(syntax.attribute(op.input, "squeeze"))
     dims = op.get(1, "dim")
     dims = [dims] if isinstance(dims, int) else list(dims)

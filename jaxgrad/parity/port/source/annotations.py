@@ -139,6 +139,11 @@ class ExpressionAnnotations(_OfNode):
     # `lax.stop_gradient`; `syntax.inside_stop` reads it.
     stop: Stop | None = None
 
+    # Whether the call changes variables of the module in a port of flax classes: buffers, or the
+    # counts of its random streams. Set by `modules/whole_modules` and `functions/functions`; a
+    # nested function that is differentiated calls a copy (`calls/inner_gradients`).
+    changes: bool = False
+
     # The part of a torch module that this expression of the params is, as in `p["conv"]["weight"]`.
     # Set by `values/parts`; flax classes reach it in another way, and a call that takes each
     # tensor of a module takes `**p["conv"]`.

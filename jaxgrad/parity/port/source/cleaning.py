@@ -65,7 +65,7 @@ def _is_overwritten(
     statement: ast.stmt, after: list[ast.stmt], shared: set[str], left: bool
 ) -> bool:
     names = _assigned_in_arms(statement) or _assigned_names(statement)
-    if not names or names & shared:
+    if not names or names & shared or syntax.change_variables([statement]):
         return False
     for other in after:
         if names & set(_reads(other)):
@@ -115,6 +115,8 @@ def _kept(body: list[ast.stmt], reads: Counter[str]) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, ast.Assign) and not _is_read(statement.targets[0], reads):
+            if syntax.change_variables([statement.value]):
+                found.append(_without_name(statement))
             continue
         if (items := _appended(statement)) and reads[items] <= 0:
             continue
@@ -132,6 +134,14 @@ def _kept(body: list[ast.stmt], reads: Counter[str]) -> list[ast.stmt]:
                 statement.body, statement.orelse = statement.orelse, []
         found.append(statement)
     return found
+
+
+def _without_name(statement: ast.Assign) -> ast.Expr:
+    """Return a call whose value nothing reads, and which changes variables of its module."""
+    alone = ast.Expr(statement.value)
+    known, own = on_statement(statement), on_statement(alone)
+    own.comments, own.trailing = known.comments, known.trailing
+    return alone
 
 
 def _is_read(target: ast.expr, reads: Counter[str]) -> bool:

@@ -193,6 +193,12 @@ def calls(code: ast.AST | None, *functions: Helper) -> TypeGuard[ast.Call]:
     return isinstance(code, ast.Call) and on_expression(code.func).helper in functions
 
 
+def change_variables(codes: Sequence[ast.AST]) -> bool:
+    """Return whether code calls a module of the port that changes its variables."""
+    nodes = (n for code in codes for n in ast.walk(code) if isinstance(n, ast.expr))
+    return any(on_expression(n).changes for n in nodes)
+
+
 def template(lines: Iterable[str]) -> list[ast.stmt]:
     """Return the statements of a template."""
     (function,) = parsed("\n".join(["def _():", *("    " + line for line in lines)]))

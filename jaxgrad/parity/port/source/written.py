@@ -28,6 +28,21 @@ class Written:
     # The modules that it was written for.
     module_paths: set[str] = dataclasses.field(default_factory=set)
 
+    def take_body(self, body: list[ast.stmt]) -> None:
+        """Replace the statements of the function."""
+        self.node.body = body
+
+    def take_arguments(self, arguments: list[ast.arg]) -> None:
+        """Replace the positional parameters of the function."""
+        self.node.args.args = arguments
+
+    def take_identity(self, caller: Written) -> None:
+        """Take the name and the modules of the only caller, which does nothing but this call."""
+        self.name, self.base, self.module_paths = caller.name, caller.base, caller.module_paths
+        self.pinned = self.pinned or caller.pinned
+        self.paths.update(caller.paths)
+        self.owner = caller.owner if self.owner is None else self.owner
+
     @classmethod
     def helper(cls, source: str, doc: str, writer: Any) -> Written:
         """Return a function that has no counterpart in torch, from its source.

@@ -81,7 +81,7 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
     if value.code is not None and not isinstance(value.code, ast.Name):
         code = scope.assign(scope.fresh("parts"), code_of(value))
         value = copy.copy(value)
-        value.code = code
+        value.bind(code)
         parts = indexing.iterate(value, scope, target) if not stars else parts
     for inner, part in zip(target.elts, parts, strict=True):
         store(inner.value if isinstance(inner, ast.Starred) else inner, part, scope)

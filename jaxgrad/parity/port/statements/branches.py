@@ -59,7 +59,7 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
         with arm_stores.watched(scope, give_back=which != taken) as changed:
             arms[which] = arm(node.body if which else node.orelse, scope, node)
         arms[which].changed += changed
-    scope.line = node
+    scope.begin(node)
     then, otherwise = arms[True], arms[False]
     if (then.returned is None) != (otherwise.returned is None):
         raise scope.refuse(

@@ -14,7 +14,6 @@ import torch
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches as arms
-from jaxgrad.parity.port.statements import holes
 from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.fixed import buffers_of, tables
 from jaxgrad.parity.port.values.scope import Run, Scope
@@ -28,18 +27,14 @@ def of_test(test: Tensor) -> frozenset[str] | None:
 
 def branches(node: ast.If, test: Tensor, scope: Scope) -> bool:
     """Write a branch as `lax.cond`, and return whether that was possible."""
-    start = holes.before(scope)
+    start = scope.mark()
     held = [(b, b.detach().clone()) for b in scope.run.module.buffers()]
-    stateful = scope.stateful
     try:
         arms.branch(node, test, scope)
     except PortError:
         for buffer, value in held:
             buffer.data.copy_(value)
-        del scope.body[start.length :]
-        scope.values.clear()
-        scope.values.update(start.values)
-        scope.stateful = stateful
+        scope.take_back(start)
         return False
     return True
 
@@ -57,7 +52,7 @@ def folded(buffers: frozenset[str], test: Tensor, node: ast.If, scope: Scope) ->
 def require_unchanged(run: Run, before: Mapping[str, torch.Tensor]) -> None:
     """Raise if the module changes a buffer on which a test of the same run depends."""
     after = tables(run.module)
-    run.changed |= {n for n, b in before.items() if n not in after or not same(b, after[n])}
+    run.changed.update(n for n, b in before.items() if n not in after or not same(b, after[n]))
     for name, place in run.flags.items():
         if name in run.changed:
             raise PortError(

@@ -25,7 +25,7 @@ from jaxgrad.parity.port.source.source import free_names
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.leaving import Returned
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import Mark, Scope
 from jaxgrad.parity.port.values.value_types import Closure, Size, Value, is_dynamic
 from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
@@ -38,14 +38,13 @@ DEPENDS = "makes a size that depends on values"  # in the reason of a refusal
 class Before:
     """A function that is being interpreted, before one of its statements."""
 
-    values: dict[str, Value]
-    length: int  # of the body
+    mark: Mark
     versions: dict[int, int]  # of the tensors
 
 
 def before(scope: Scope) -> Before:
-    """Return what is needed to take a statement back."""
-    return Before(dict(scope.values), len(scope.body), _versions(scope.values))
+    """Return what is needed to take a statement back and to see which tensors it changes."""
+    return Before(scope.mark(), _versions(scope.values))
 
 
 def leave(refusal: PortError, after: Sequence[ast.stmt], start: Before, scope: Scope) -> int:
@@ -65,11 +64,9 @@ def leave(refusal: PortError, after: Sequence[ast.stmt], start: Before, scope: S
         Returned: The last of the statements is a `return`.
     """
     node = after[0]
-    if _versions(start.values) != start.versions or _leaves_function(node):
+    if _versions(start.mark.values) != start.versions or _leaves_function(node):
         raise refusal
-    del scope.body[start.length :]
-    scope.values.clear()
-    scope.values.update(start.values)
+    scope.take_back(start.mark)
     nodes, sized = _covered(after, refusal, scope)
     read = _read(nodes, scope)
     if any(isinstance(scope.values[n], Closure) for n in read):

@@ -31,7 +31,7 @@ def autocast(node: ast.With, context: torch.autocast, scope: Scope) -> None:
             scope.run.execute(node.body, scope)
         except Returned as result:
             returned = result.value
-    scope.line = node
+    scope.begin(node)
     names = [n for n, v in scope.values.items() if v is not before.get(n) and isinstance(v, Tensor)]
     operands = [n for n in names if isinstance(before.get(n), Tensor)]
     values: list[Value] = [scope.values[n] for n in names] if returned is None else [returned]

@@ -41,7 +41,7 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
     before, taken = dict(scope.values), bool(test.real)
     arms: dict[bool, branches.Arm] = {}
     for which in (not taken, taken):
-        scope.pending_comments, scope.shown = [], node.lineno
+        scope.drop_comments(until=node.lineno)
         scope.values.clear()
         scope.values.update(before)
         try:
@@ -55,7 +55,8 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
             "a buffer changes in one arm of a branch on a size; update it after the branch",
             node.test,
         )
-    scope.line, scope.shown = node, node.end_lineno or node.lineno
+    scope.begin(node)
+    scope.drop_comments(until=node.end_lineno or node.lineno)
     after = _joined(before, arms, taken, scope)
     scope.values.clear()
     scope.values.update(after)

@@ -197,14 +197,13 @@ def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
 
 
 def _hold_items(owner: Items, scope: Scope, node: ast.AST) -> None:
-    """Let a list hold its values itself, apart from where they were read."""
-    owner.items = list(indexing.iterate(owner, scope, node))
-    owner.code, owner.counted = None, False
+    """Copy a list's values, so that later changes of where they were read do not affect it."""
+    owner.hold(indexing.iterate(owner, scope, node))
 
 
 def _hold_fields(owner: Fields) -> None:
-    """Let a dict or record hold its values itself, apart from where they were read."""
-    owner.fields, owner.code = {key: owner.at(key) for key in owner.fields}, None
+    """Copy the values of a dict or record, so that later changes of their source leave them."""
+    owner.hold({key: owner.at(key) for key in owner.fields})
 
 
 def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:

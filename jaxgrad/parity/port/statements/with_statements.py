@@ -34,6 +34,6 @@ def with_statement(node: ast.With, scope: Scope) -> None:
     elif isinstance(context.real, torch.autocast):
         regions.autocast(ast.copy_location(ast.With([item], body), node), context.real, scope)
     else:
-        scope.pending_comments = [*scope.pending_comments, *scope.comments_above(node.lineno)]
+        scope.hold_comments_above(node)
         with context_managers.entered(context.real, scope, node) as value:
             block(folded(value))

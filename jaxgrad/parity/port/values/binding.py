@@ -52,12 +52,14 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if scope.plain or local in method_names(value):
         local = scope.fresh(name)  # a size, or `func = wrapped(func)`, still reads the old value
     target = scope.assign(local, code)
-    scope.run.used |= _module_paths(value)  # they have a place in the params, even without a tensor
+    scope.run.used.update(
+        _module_paths(value)
+    )  # they have a place in the params, even without a tensor
     if isinstance(value, Items | Fields) and value.code is None:
         for tensor in tensors_in(value):
             if state.is_leaf(tensor.code):
                 tensor.view = tensor.code  # a change in place is a change of the params
-        value.code = target  # the same object, because other names see what is appended to it
+        value.bind(target)  # the same object, because other names see what is appended to it
         return value
     bound = copy.copy(value)
     bound.code = target
@@ -119,7 +121,8 @@ def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Val
         for x in scope.values.values()
     )
     if isinstance(code, ast.Name) and not used:
-        scope.lasting |= {code.id} if lasting else set()
+        if lasting:
+            scope.lasting.add(code.id)
         return value
     if scope.no_grad and isinstance(value, Tensor):
         code = stopped(value, code)

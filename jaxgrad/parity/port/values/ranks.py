@@ -17,6 +17,10 @@ class Ranks:
     varies: bool = False  # whether one may depend on a size, as after `x.squeeze()`
     read: bool = False  # whether the port needs those of the inputs
 
+    def note_varying(self) -> None:
+        """Note that a number of dimensions depends on a size."""
+        self.varies = True
+
     def fixes(self, value: Value) -> bool:
         """Return whether a number or test has one value for all inputs of these dimensions."""
         if not (isinstance(value, Size) and value.of_ranks) or self.varies:

@@ -38,6 +38,8 @@ class Calls:
 
     written: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
     stateful: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+    # in a port of classes: the calls that change variables, or count random draws
+    changing: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
     unrolled: set[Place] = dataclasses.field(default_factory=set)  # comprehensions that draw
 
 
@@ -86,6 +88,31 @@ class Run:
     raised: Raised | None = None  # the error that the torch program is raising
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
+    def note_changing(self, place: tuple[types.CodeType, str], changes: bool) -> bool:
+        """Note and return whether a call changes variables, in this or the other mode."""
+        changes = changes or place in self.other_mode.changing
+        if changes:
+            self.calls.changing.add(place)
+        return changes
+
+    def new_unrolling(self) -> int:
+        """Return the number of a loop that is unrolled."""
+        self.unrollings += 1
+        return self.unrollings
+
+    def note_error(self, error: Exception, place: Place) -> None:
+        """Note the statement that raised an error; a statement around it does not replace it."""
+        if self.raised is None or self.raised.error is not error:
+            self.raised = Raised(error, place)
+
+    def note_handled(self) -> None:
+        """Note that the torch program handles the error that it raised."""
+        self.raised = None
+
+    def finish(self, output: Value, *, stateful: bool) -> None:
+        """Keep the module's result, and whether its function returns updated params too."""
+        self.output, self.stateful = output, stateful
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Store:
@@ -110,6 +137,15 @@ class Frame:
     resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
     shown: int = 0
     plain: bool = False  # whether its sizes have no names, and its comments are not kept
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """A function that is being interpreted, before one of its statements."""
+
+    values: dict[str, Value]
+    length: int  # of the body
+    stateful: bool
 
 
 @dataclasses.dataclass(eq=False)
@@ -143,6 +179,21 @@ class Scope:
     plain: bool = False  # as in a frame
     operators: set[str] = dataclasses.field(default_factory=set)  # of torch that it has called
 
+    def mark(self) -> Mark:
+        """Return what is needed to take the next statement back."""
+        return Mark(dict(self.values), len(self.body), self.stateful)
+
+    def take_back(self, mark: Mark) -> None:
+        """Drop the statements that were written since a mark, and the values of variables."""
+        del self.body[mark.length :]
+        self.values.clear()
+        self.values.update(mark.values)
+        self.stateful = mark.stateful
+
+    def begin(self, node: ast.AST) -> None:
+        """Note the statement that is being interpreted."""
+        self.line = node
+
     def place(self, node: ast.AST | None = None) -> Place:
         return self.source.place(node or self.line or self.source.node)
 
@@ -175,6 +226,15 @@ class Scope:
             self.pending_comments += self.comments_above(node.lineno)
             self.shown = node.end_lineno or node.lineno
 
+    def hold_comments_above(self, node: ast.stmt) -> None:
+        """Keep the comments above a statement for the next one that the port has."""
+        self.pending_comments = [*self.pending_comments, *self.comments_above(node.lineno)]
+
+    def drop_comments(self, until: int | None = None) -> None:
+        """Forget the comments that were kept, and those up to a line of the source."""
+        self.pending_comments = []
+        self.shown = self.shown if until is None else until
+
     def _comments(self) -> tuple[list[str], str]:
         node, source = self.line, self.source
         if self.plain or node is None or getattr(node, "lineno", 0) <= self.shown:
@@ -197,6 +257,36 @@ class Scope:
             yield self.body
         finally:
             self.body = saved
+
+    @contextlib.contextmanager
+    def grad_mode(self, *, no_grad: bool) -> Iterator[None]:
+        """Interpret a block in torch's gradient mode, with or without gradients."""
+        saved, self.no_grad = self.no_grad, no_grad
+        try:
+            yield
+        finally:
+            self.no_grad = saved
+
+    @contextlib.contextmanager
+    def looping_over(self, modules: set[str]) -> Iterator[None]:
+        """Interpret an iteration of a loop whose variables are modules."""
+        self.loop_modules |= modules
+        try:
+            yield
+        finally:
+            self.loop_modules -= modules
+
+    def note_update(self) -> None:
+        """Note that the function updates buffers, so that it returns its params too."""
+        self.stateful = True
+
+    def note_change(self) -> None:
+        """Note that the method changes variables, if the port has classes."""
+        self.changes = True
+
+    def use_names(self, names: set[str]) -> None:
+        """Set the names that the port's function uses, as when an iteration begins again."""
+        self.names = names
 
     def local(self, name: str) -> str:
         """Return the port's name of a local variable."""

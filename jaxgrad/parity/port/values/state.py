@@ -40,13 +40,14 @@ def note(statement: ast.Assign, scope: Scope, node: ast.AST) -> None:
         PortError: The params are those of a module that the function gets as an argument.
     """
     if scope.run.classes is not None:
-        scope.changes = True
+        scope.note_change()
         return
     on_statement(statement).update = UpdateBuffer()
     for owner in syntax.updated(statement):
         if owner != PARAMS and owner not in scope.loop_modules:
             raise _out_of_reach(isinstance(statement.targets[0], ast.Tuple), scope, node)
-        scope.stateful |= owner == PARAMS
+        if owner == PARAMS:
+            scope.note_update()
 
 
 def _out_of_reach(is_call: bool, scope: Scope, node: ast.AST) -> PortError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxgrad.parity.port.ir import NameOf, Number
@@ -21,6 +22,10 @@ class Value:
     code: ast.expr | None = None
     # In an element of a comprehension, the code in which the loop's variable has its name.
     symbolic: ast.expr | None = dataclasses.field(default=None, init=False)
+
+    def bind(self, code: ast.expr) -> None:
+        """Let an expression of the port hold this value, for every variable that shares it."""
+        self.code = code
 
 
 @dataclasses.dataclass(eq=False)
@@ -59,6 +64,10 @@ class Tensor(Value):
     stale: str = ""  # why this value may not be read any more
     view: ast.expr | None = None  # the part of another variable that shares its memory
 
+    def outdate(self, why: str) -> None:
+        """Forbid further reads, because the memory of the tensor has changed in place."""
+        self.stale = why
+
 
 def fresh(value: Value) -> Value:
     """Return a value that may be read.
@@ -71,6 +80,7 @@ def fresh(value: Value) -> Value:
     return value
 
 
+@dataclasses.dataclass(eq=False)
 class Module(Value):
     """A torch module; its code is the expression of its params."""
 
@@ -93,6 +103,15 @@ class Items(Value):
         if self.code is None or _shows_parts(self.code):
             return value
         return part(value, syntax.item(self.code, index))
+
+    def hold(self, items: Sequence[Value]) -> None:
+        """Keep elements of its own, which no expression of the port holds together any more."""
+        self.items, self.code, self.counted = list(items), None, False
+
+    def extend(self, items: Sequence[Value], *, counted: bool = False) -> None:
+        """Add elements; `counted` if their number depends on a size."""
+        self.items.extend(items)
+        self.counted = self.counted or counted
 
 
 @dataclasses.dataclass(eq=False)
@@ -117,6 +136,10 @@ class Fields(Value):
             return value
         reach = syntax.attribute if self.by_attribute else syntax.item
         return part(value, reach(self.code, key))
+
+    def hold(self, fields: Mapping[Any, Value]) -> None:
+        """Keep fields of its own, which no expression of the port holds together any more."""
+        self.fields, self.code = dict(fields), None
 
 
 @dataclasses.dataclass(eq=False)
@@ -221,7 +244,7 @@ def renamed(value: Value, code: ast.expr) -> Value:
 def part(value: Value, code: ast.expr) -> Value:
     """Return an element of a container under its expression; a list there can be changed."""
     if isinstance(value, Items) and value.real is list and value.code is None:
-        value.code = code
+        value.bind(code)
         return value
     return renamed(value, code)
 

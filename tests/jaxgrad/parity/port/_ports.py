@@ -43,7 +43,7 @@ def written(module: nn.Module, *inputs: Any, without: str = "", instead: str = "
     return not without
 
 
-def proves(module: nn.Module, *inputs: Any) -> bool:
+def proves(module: nn.Module, *inputs: Any, style: str = "functions") -> bool:
     """Return whether a port is written and proved."""
-    report = port(module, inputs).report
+    report = port(module, inputs, style=style).report
     return report is not None and report.verdict == "pass"

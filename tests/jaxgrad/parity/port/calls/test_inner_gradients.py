@@ -72,14 +72,52 @@ class Penalized(nn.Module):
         return y + grad
 
 
-@pytest.mark.parametrize(
-    "layer", [nn.BatchNorm1d(3), nn.utils.spectral_norm(nn.Linear(3, 3))], ids=["norm", "spectral"]
-)
-def test_the_differentiated_function_begins_with_the_buffers_before_their_update(layer):
+LAYERS = {
+    "norm": nn.BatchNorm1d(3),
+    "dropout": nn.Dropout(0.5),
+    "spectral": nn.utils.parametrizations.spectral_norm(nn.Linear(3, 3)),
+}
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
+def test_the_differentiated_function_begins_with_the_buffers_before_their_update(layer, style):
     """A critic that updates its buffers updates them once for its gradient penalty."""
     network = nn.Sequential(nn.Linear(3, 3), layer)
 
+    assert proves(Penalized(network), X, style=style)
+
+
+def test_spectral_norm_by_hooks_begins_with_the_vectors_before_their_update():
+    """The deprecated `nn.utils.spectral_norm` sets the weight in a hook."""
+    network = nn.Sequential(nn.Linear(3, 3), nn.utils.spectral_norm(nn.Linear(3, 3)))
+
     assert proves(Penalized(network), X)
+
+
+class Method(Penalized):
+    """A network that is called by a method of the module."""
+
+    def forward(self, x):
+        mixed = (0.5 * x).detach().requires_grad_()
+        (grad,) = torch.autograd.grad(self.score(mixed).sum(), mixed, create_graph=True)
+        return grad
+
+    def score(self, x):
+        return self.network(x).tanh()
+
+
+def test_a_flax_class_differentiates_a_copy_if_its_calls_change_variables():
+    """In a function that JAX differentiates, flax changes no variable of the module itself."""
+    linear, norm = nn.Linear(3, 3), nn.BatchNorm1d(3)
+
+    with_norm = port(Method(nn.Sequential(linear, norm)), (X,), style="nnx")
+    without = port(Method(linear), (X,), style="nnx")
+
+    assert with_norm.report is not None and with_norm.report.verdict == "pass"
+    assert "earlier = nnx.clone(self)" in with_norm.source
+    assert "self = nnx.clone(earlier)" in with_norm.source
+    assert "clone" not in without.source
 
 
 class OwnPenalty(nn.Module):

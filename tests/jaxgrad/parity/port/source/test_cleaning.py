@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.cleaning import cleaned
 
 
@@ -36,3 +37,18 @@ def lines(source: str) -> list[str]:
 def test_what_is_replaced_before_it_is_read_and_what_is_said_twice(source, left):
     kept = [line for line in source.splitlines() if line]
     assert [line for line in lines(source) if line] == (kept if left is None else left)
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [("y = m(x)\nreturn x", "m(x)"), ("y = m(x)\ny = a\nreturn y", "y = m(x)")],
+)
+def test_a_call_that_changes_the_modules_variables_stays(source, call):
+    """A batch norm updates its running statistics even if nothing reads its output."""
+    body = ast.parse(source).body
+    assert isinstance(body[0], ast.Assign)
+    on_expression(body[0].value).changes = True
+
+    first = cleaned(body)[0]
+
+    assert ast.unparse(first) == call
