@@ -1,4 +1,4 @@
-"""Note a bound or mask of torch that changes no number of the proof and that the port lacks.
+"""Note a bound, mask or threshold of torch that changes no number and that the port lacks.
 
 A clamp that no input reaches is the identity, and so is a mask that hides nothing. A port without
 it, or with another number in it, has the same values and gradients on these inputs.
@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_key, leaf
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.torch_side.values import BOUNDS, Value
 from jaxgrad.parity.prove.report import Judgement
-from jaxgrad.parity.prove.wording import jax_program
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, jax_program
 
 
 _BOUNDS = frozenset({
@@ -31,16 +31,65 @@ _BOUNDS = frozenset({
 _FILLS = ("masked_fill", "masked_fill_", "nan_to_num", "where")  # their number is not a bound
 _SAME = REARRANGES | {"custom_vjp_call"}  # an equation with a body returns what that returns
 _IN_JAX = ("max", "min", "clamp", "select_n")
+_THRESHOLDS = {  # a number of a call that acts only beyond a bound
+    "cosine_embedding_loss": "margin", "hardshrink": "lambd", "hinge_embedding_loss": "margin",
+    "huber_loss": "delta", "margin_ranking_loss": "margin", "multi_margin_loss": "margin",
+    "softshrink": "lambd", "triplet_margin_loss": "margin",
+}  # fmt: skip
 _UNLIMITED = 1e30  # a bound that is meant for infinite numbers
+_NEARLY = 1e-3  # how far a threshold is moved
 _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounded to float32
 
 
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
-    """Return the forward surface with a note on the bounds that it did not compare."""
+    """Return the forward surface with notes on the bounds and thresholds that nothing reached."""
+    own = literals(evidence.port.program.jaxpr, integers=True)
+    notes = [*_about_bounds(evidence, own), *_about_thresholds(evidence, own)]
+    return judgement._replace(notes=(*judgement.notes, *notes)) if notes else judgement
+
+
+def _about_thresholds(evidence: Evidence, own: Sequence[float]) -> list[str]:
+    """Return a note on the first threshold that no number reaches and that the port lacks."""
+    if not evidence.rerunnable or not any(v.op in _THRESHOLDS for v in evidence.runs[0].values):
+        return []
+    runs = (evidence.run_with_values(draw.number) for draw in evidence.draws)
+    idle = [_idle_thresholds(run.values) for run in runs]
+    for number, (value, threshold) in idle[0].items():
+        if all(number in other for other in idle) and _lacking([threshold], own):
+            return [
+                f"torch's {_named([value])} has {_THRESHOLDS[value.op]}={threshold:g}, which "
+                f"changes no number on the inputs of this proof, and {threshold:g} was not found "
+                f"in {jax_program(evidence.reference)}: add inputs on which it acts, with also="
+            ]
+    return []
+
+
+def _idle_thresholds(values: Sequence[Value]) -> dict[int, tuple[Value, float]]:
+    """Return the calls whose result stays the same with a slightly different threshold."""
+    import torch
+
+    from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
+
+    found = {}
+    for number, value in enumerate(values):
+        if value.op not in _THRESHOLDS or value.call is None:
+            continue
+        call = TorchCall(*value.call, value.op)
+        threshold = call.named(_THRESHOLDS[value.op])
+        if not isinstance(threshold, int | float):
+            continue
+        near = {_THRESHOLDS[value.op]: threshold * (1 + _NEARLY) + _NEARLY}
+        if torch.equal(call.replaced(NO_DIFFERENCE, **near).result, call.result):
+            found[number] = value, float(threshold)
+    return found
+
+
+def _about_bounds(evidence: Evidence, own: Sequence[float]) -> list[str]:
+    """Return notes on the bounds and masks that change no number and that the port lacks."""
     idle = [i for i in range(len(evidence.runs[0].values)) if _is_idle(evidence, i)]
     whole = _integer_bounds(evidence)
     if not idle and not whole:
-        return judgement
+        return []
     values = (evidence.run_with_values(0) if evidence.rerunnable else evidence.runs[0]).values
     settings = _settings(values, idle)
     idle = [i for i in idle if i not in settings or not _is_unlimited(settings[i])]
@@ -53,7 +102,6 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
             f"inputs of this proof, and no such step was found in {program}: add inputs on which "
             "it acts, with also="
         )
-    own = literals(evidence.port.program.jaxpr, integers=True)
     unlike = {
         i: numbers[0]
         for i in idle
@@ -66,7 +114,7 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
             f"this proof, and its number {number} was not found in {program}: add inputs on which "
             "it acts, with also="
         )
-    return judgement._replace(notes=(*judgement.notes, *notes))
+    return notes
 
 
 def _named(values: Sequence[Value]) -> str:

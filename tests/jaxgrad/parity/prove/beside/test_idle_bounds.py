@@ -1,5 +1,6 @@
 """A bound or mask of torch that changes nothing is a note, unless the port has it too."""
 
+import functools
 from typing import Any
 
 import jax
@@ -241,3 +242,54 @@ def test_a_bound_of_a_count_that_changes_nothing_is_noted(op, count, noted):
     assert report.verdict == "pass"
     found = [note for note in report.notes if f"torch's {op} in (root)" in note and REST in note]
     assert bool(found) == (noted and op != "clamp_")
+
+
+class Robust(nn.Linear):
+    def __init__(self, loss: Any):
+        super().__init__(3, 2)
+        self.loss = loss
+
+    def forward(self, input):
+        return self.loss(super().forward(input), torch.zeros(4, 2), reduction="none")
+
+
+def _delta(loss: Any, port: Any, **options: Any) -> list[str]:
+    torch.manual_seed(0)
+    module = Robust(loss)
+
+    def apply(p: Any, x: Any) -> Any:
+        return port(x @ p["weight"].T + p["bias"])
+
+    report = prove(module, apply, arrays(module), (X,), **options)
+    assert report.verdict == "pass", str(report)
+    return [note for note in report.notes if "changes no number" in note]
+
+
+def _squared(y: Any) -> Any:
+    return 0.5 * y**2
+
+
+def _huber(delta: float) -> Any:
+    return lambda y: jnp.where(abs(y) <= delta, _squared(y), delta * (abs(y) - 0.5 * delta))
+
+
+def test_a_threshold_that_no_number_exceeds_is_noted():
+    """With small errors a Huber loss is half the square, whatever its delta is."""
+    loss = functools.partial(nn.functional.huber_loss, delta=20.0)
+
+    for port in (_squared, _huber(30.0)):
+        (note,) = _delta(loss, port)
+        assert note.startswith("torch's huber_loss in (root), test_idle_bounds.py:")
+        assert note.endswith(
+            " has delta=20, which changes no number on the inputs of this proof, and 20 was not "
+            "found in the port: add inputs on which it acts, with also="
+        )
+
+
+def test_a_threshold_that_is_compared_is_not_noted():
+    """The port has the number, or an input of `also=` exceeds it."""
+    loss = functools.partial(nn.functional.huber_loss, delta=20.0)
+
+    assert _delta(loss, _huber(20.0)) == []
+    assert _delta(loss, _huber(20.0), also=[(100 * X,)]) == []
+    assert _delta(functools.partial(nn.functional.huber_loss, delta=0.5), _huber(0.5)) == []
