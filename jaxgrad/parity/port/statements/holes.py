@@ -66,7 +66,8 @@ def leave(refusal: PortError, after: Sequence[ast.stmt], start: Before, scope: S
     node = after[0]
     if _versions(start.mark.values) != start.versions or _leaves_function(node):
         raise refusal
-    scope.take_back(start.mark)
+    # The hole makes the statement's updates of buffers, if there are any.
+    scope.take_back(dataclasses.replace(start.mark, stateful=scope.stateful))
     nodes, sized = _covered(after, refusal, scope)
     read = _read(nodes, scope)
     if any(isinstance(scope.values[n], Closure) for n in read):
