@@ -20,6 +20,7 @@ _COUNTS = 4  # counts: elements, NaN, +inf, -inf
 # A chunk fits into the processor's cache. OpenBLAS splits a dot product of 10,000 or more elements
 # between threads, and on a busy machine these threads wait for each other.
 _CHUNK = 2**13  # elements
+EXTREMES = slice(_COUNTS, _COUNTS + 2)  # the positions of the largest and the smallest element
 MEAN = _COUNTS + 2  # the position of the mean magnitude
 SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,17 @@ def agreements(what: str, share: float, of: str, verdicts: Collection[str]) -> s
         return f"{what} {agreement(share, of)}"
     some = "pass" in verdicts
     return f"{'other ' * some}{what} {agreement(share, of, count=2 * some)}"
+
+
+def zeros(verdicts: Sequence[str]) -> str:
+    """Say how many values are zero up to rounding in both frameworks.
+
+    >>> zeros(["pass", "zero"])
+    '; 1 is zero up to rounding in both frameworks'
+    """
+    count = verdicts.count("zero")
+    verb = "is" if count == 1 else "are"
+    return f"; {count} {verb} zero up to rounding in both frameworks" if count else ""
 
 
 def proportion(x: Any, y: Any) -> float | None:

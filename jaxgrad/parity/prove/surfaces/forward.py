@@ -81,8 +81,9 @@ def _judged(evidence: Evidence) -> Judgement:
     matched = len(modules) - len(evidence.not_visible)
     verdicts = [j.verdict for j in judged]
     text = (
-        f"{numbers.agreements('outputs', largest, 'their scale', verdicts)}; {matched} of "
-        f"{len(modules)} torch modules have a matching JAX value"
+        f"{numbers.agreements('outputs', largest, 'their scale', verdicts)}"
+        f"{numbers.zeros(verdicts)}; {matched} of {len(modules)} torch modules have a matching JAX "
+        "value"
     )
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))
 

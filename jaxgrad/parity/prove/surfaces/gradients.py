@@ -65,9 +65,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     text = counted(len(agreeing), "gradient") + (f" ({inputs} of inputs)" if inputs else "")
     text = text if agreeing else "the gradients"
     text += f" {numbers.agreement(largest, 'their scale', count=len(agreeing))}"
-    zeros = sum(j.verdict == "zero" for j in judged)
-    if zeros:
-        text += f"; {zeros} {'is' if zeros == 1 else 'are'} zero up to rounding in both frameworks"
+    text += numbers.zeros([j.verdict for j in judged])
     if statement := conjugates.statement(evidence):
         text += f"; {statement}"
     control = _control(evidence)

@@ -10,12 +10,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.fingerprint import MEAN
-from jaxgrad.parity.prove.judge import MAX_ROUNDING, MAX_TABLE_ROUNDING, Judged, judge
+from jaxgrad.parity.prove.align.fingerprint import EXTREMES, MEAN, fingerprint
+from jaxgrad.parity.prove.judge import (
+    MAX_ROUNDING,
+    MAX_TABLE_ROUNDING,
+    STRUCTURAL_ZERO,
+    Judged,
+    judge,
+)
 from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes, Native, TorchRun
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.ulp import scale_of
 
 
 State = Mapping[str, np.ndarray]
@@ -66,8 +73,28 @@ class Drawn:
             actual = np.reshape(y, x.shape) if np.size(y) == x.size else np.asarray(y)
             own = None if in_jax is None else functools.partial(in_jax, k)
             most = self.most_rounding
-            judged.append(judge(name or "output", x, actual, near, most=most, in_jax=own))
-        return judged
+            found = judge(name or "output", x, actual, near, most=most, in_jax=own)
+            judged.append(self._zero_up_to_rounding(found, x, actual))
+        zero = all(j.verdict == "zero" for j in judged)
+        return [dataclasses.replace(j, verdict="inconclusive") for j in judged] if zero else judged
+
+    def _zero_up_to_rounding(self, judged: Judged, x: np.ndarray, actual: np.ndarray) -> Judged:
+        """Return the verdict "zero" for the rounding error of a sum whose terms cancel in torch.
+
+        Rounding then changes all its digits, and both outputs are tiny relative to the terms.
+        """
+        if judged.verdict != "inconclusive" or judged.allowed < judged.scale:
+            return judged
+        if max(judged.scale, scale_of(actual)) > STRUCTURAL_ZERO * self._terms(x):
+            return judged
+        return dataclasses.replace(judged, verdict="zero", difference=0.0)
+
+    def _terms(self, output: np.ndarray) -> float:
+        """Return the largest magnitude that the call which returns an output reads, or 0."""
+        print_, values = fingerprint(output), self.run.values
+        calls = [v for v in values if np.array_equal(v.print, print_)]
+        read = [values[i].print for v in calls[-1:] for i in v.inputs]
+        return max((float(np.abs(x[EXTREMES]).max()) for x in read), default=0.0)
 
     def agrees(self, outputs: Sequence[np.ndarray]) -> bool:
         """Whether no output of a port differs from torch's."""
