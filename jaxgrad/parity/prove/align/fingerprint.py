@@ -116,6 +116,23 @@ def is_constant(print_: np.ndarray) -> np.ndarray:
     return (high == low) | (print_[..., 0] <= 1)
 
 
+def is_mask(print_: np.ndarray) -> bool:
+    """Whether all elements are 0 or one other number, as those of a mask or of spikes.
+
+    The fingerprint then tells only how many are 0, which may be equal by chance.
+
+    >>> is_mask(fingerprint(np.array([0.0, 2.0, 2.0])))
+    True
+    >>> is_mask(fingerprint(np.array([0.0, 2.0, 1.0])))
+    False
+    """
+    size = float(magnitude(print_))
+    soft = print_[_COUNTS + 4 :: 2]
+    expected = print_[MEAN] / (np.array(_SOFT) + size)
+    other = print_[_COUNTS] == 0 or print_[_COUNTS + 1] == 0
+    return bool(other and size and np.allclose(soft, expected, rtol=1e-9, atol=0.0))
+
+
 def _scales(prints: np.ndarray) -> np.ndarray:
     scales = np.array(prints, np.float64)
     largest = magnitude(prints)[..., None]

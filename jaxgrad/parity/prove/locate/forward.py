@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgrad.parity.prove.align.align import Alignment
+from jaxgrad.parity.prove.align.fingerprint import is_mask
 from jaxgrad.parity.prove.record.jax_side.flow import Flow, leaf_key, leaf_of
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, TorchRun
@@ -201,9 +202,14 @@ def rank(run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightM
     case, every JAX consumer of the same operands also reads an unmatched value, which is 2. Its
     mask may also hold other large numbers; then the torch value reads a constant that does not
     occur in JAX, which is 1. If operands are computed and no lost value depends on them, the port
-    cannot compute the torch value elsewhere, which is 0.
+    cannot compute the torch value elsewhere, which is 0. If all operands in JAX are masks, they may
+    equal torch's by chance, which is 2.
     """
     read = operands(run, lost, weights, i)
+    value = run.values[i]
+    equal = [run.values[k].print for k in value.inputs if k != i and alignment.matches(k)]
+    if equal and not value.weights and all(map(is_mask, equal)):
+        return 2
     computed = any(leaf_of(key) is None for key in read)
     if computed and not lost.region & lost.flow.ahead(read, _unread(run, alignment)):
         return 0
