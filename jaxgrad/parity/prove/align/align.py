@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
@@ -33,6 +34,7 @@ class Alignment:
     noisy: tuple[bool, ...] = ()  # values that rounding changes too much to be recognised
     # Values that JAX does not have -> the JAX values with their elements in another order.
     shuffled: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    plain: frozenset[int] = frozenset()  # constant JAX values, as positions in `spots`
 
     def without(self, shuffled: Collection[int]) -> Alignment:
         """Return the alignment in which JAX does not have some values, but their elements."""
@@ -56,6 +58,18 @@ class Alignment:
     def known(self) -> set[Key]:
         """The JAX values that also occur in the torch run."""
         return {self.spots[k].key for i in range(len(self.first)) for k in self.matches(i)}
+
+    @property
+    def known_in_each_iteration(self) -> set[Key]:
+        """The JAX values that also occur in the torch run, in all iterations of a scan but one.
+
+        A scan may compute a value for the next iteration, which a loop does not compute in its last
+        one. Constant values, such as the zeros with which a scan begins, identify nothing.
+        """
+        equal = {k for i in range(len(self.first)) for k in self.matches(i)}
+        rest = [s.key for k, s in enumerate(self.spots) if k not in equal and k not in self.plain]
+        lacking = {key for key, count in collections.Counter(rest).items() if count > 1}
+        return {self.spots[k].key for k in equal} - lacking
 
     def spot(self, number: int) -> Spot | None:
         """Return the first JAX value equal to a torch value: later ones are copies of it."""
@@ -110,6 +124,7 @@ def align(
         tuple(first),
         tuple(repeats),
         tuple(bool(max(SAME, 20 * float(x)) > NOISY) for x in noise),
+        plain=frozenset(np.flatnonzero(is_constant(jax_prints[0])).tolist()),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.prove.align.align import SAME
-from jaxgrad.parity.prove.align.fingerprint import fingerprint, print_distance
+from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side import evaluation
@@ -36,6 +36,7 @@ _THRESHOLDS = {  # a number of a call that acts only beyond a bound
     "huber_loss": "delta", "margin_ranking_loss": "margin", "multi_margin_loss": "margin",
     "softshrink": "lambd", "triplet_margin_loss": "margin",
 }  # fmt: skip
+_CUTS = ("clamp", "clamp_", "clamp_min", "relu", "relu_", "relu6", "softshrink", "hardshrink")
 _UNLIMITED = 1e30  # a bound that is meant for infinite numbers
 _NEARLY = 1e-3  # how far a threshold is moved
 _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounded to float32
@@ -44,7 +45,11 @@ _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounde
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     """Return the forward surface with notes on the bounds and thresholds that nothing reached."""
     own = literals(evidence.port.program.jaxpr, integers=True)
-    notes = [*_about_bounds(evidence, own), *_about_thresholds(evidence, own)]
+    notes = [
+        *_about_bounds(evidence, own),
+        *_about_thresholds(evidence, own),
+        *_about_zeros(evidence),
+    ]
     return judgement._replace(notes=(*judgement.notes, *notes)) if notes else judgement
 
 
@@ -62,6 +67,28 @@ def _about_thresholds(evidence: Evidence, own: Sequence[float]) -> list[str]:
                 f"in {jax_program(evidence.reference)}: add inputs on which it acts, with also="
             ]
     return []
+
+
+def _about_zeros(evidence: Evidence) -> list[str]:
+    """Return a note on the first bound that no element passes, as a penalty that is always 0."""
+    for number, value in enumerate(evidence.runs[0].values):
+        if value.op in _CUTS and all(_is_cut(run.values, number) for run in evidence.runs):
+            at = (evidence.run_with_values(0) if evidence.rerunnable else evidence.runs[0]).values
+            return [
+                f"torch's {_named([at[number]])} returns nothing but zeros on the inputs of this "
+                "proof, so the steps after it were not compared: add inputs on which it does not, "
+                "with also="
+            ]
+    return []
+
+
+def _is_cut(values: Sequence[Value], number: int) -> bool:
+    """Whether a call returns zeros alone, and not from zeros."""
+    if number >= len(values):
+        return False
+    value = values[number]
+    read = [values[i].print for i in value.inputs if i != number]
+    return bool(value.print[0] and not magnitude(value.print) and any(map(magnitude, read)))
 
 
 def _idle_thresholds(values: Sequence[Value]) -> dict[int, tuple[Value, float]]:

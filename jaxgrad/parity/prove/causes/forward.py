@@ -22,7 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.interop import map_leaves
-from jaxgrad.parity.prove.align.fingerprint import fingerprint, is_constant, print_distance
+from jaxgrad.parity.prove.align.fingerprint import (
+    fingerprint,
+    is_constant,
+    is_mask,
+    print_distance,
+)
 from jaxgrad.parity.prove.align.order import exchanged_axes, reordering
 from jaxgrad.parity.prove.causes import discrete, exchanges, indices, masks, pairings, trials
 from jaxgrad.parity.prove.causes.acceptance import (
@@ -958,12 +963,17 @@ class Search:
                 same.add(j)  # a view or a part of the changed value
             elif trial.partial and value.op in _REORDERED:
                 continue  # a correct port may add the same terms in another order
-            elif not is_constant(value.print) and self._visible(value, draw):
+            elif not _by_chance(value) and self._visible(value, draw):
                 return True
         return False
 
     def _visible(self, value: Value, draw: int) -> bool:
         return _among(value, self.prints_of[draw])
+
+
+def _by_chance(value: Value) -> bool:
+    """Whether JAX may have a value by chance: a constant, or a mask with as many ones."""
+    return bool(is_constant(value.print)) or is_mask(value.print)
 
 
 def _promoted(shape: tuple[int, ...]) -> tuple[int, ...]:

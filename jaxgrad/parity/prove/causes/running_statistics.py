@@ -89,6 +89,8 @@ def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]
     own = getattr(modules.get(layer), "momentum", None)
     if not isinstance(own, int | float) or isinstance(own, bool):
         return "", False
+    if not _calls(evidence, layer):
+        return "", False  # a layer of the user's own, whose calls are not those of torch's layers
     without, texts, every = compare(evidence.runs), [], True
     for layers in (None, layer):
         chosen = without if layers is None else [c for c in without if _layer(c) == layer]

@@ -834,7 +834,13 @@ def in_place(value: Value) -> bool:
 
 
 def _out_of_place(func: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, *args, **kwargs: func(x.clone(), *args, **kwargs)
+    """Return a function with the same result that leaves its operand, with a signature if it can.
+
+    >>> _out_of_place(torch.Tensor.lerp_) is torch.Tensor.lerp
+    True
+    """
+    plain = getattr(Tensor, func.__name__.removesuffix("_"), None)
+    return plain or (lambda x, *args, **kwargs: func(x.clone(), *args, **kwargs))
 
 
 def live(value: Value, numbers: Numbers) -> TorchCall:

@@ -159,7 +159,7 @@ class LostRegion(NamedTuple):
 
 def lost_in_jax(flow: Flow, alignment: Alignment, wrong: Sequence[Key]) -> LostRegion:
     """Return the unmatched JAX values that the wrong outputs depend on."""
-    known = alignment.known
+    known = alignment.known_in_each_iteration
 
     def matched(i: int) -> set[Key]:
         return {alignment.spots[k].key for k in alignment.matches(i)}

@@ -88,6 +88,9 @@ def activation(call: TorchCall) -> Mistakes:
         text = Setting("the activation", "gelu (the tanh approximation)", call.op)
         func = functools.partial(functional.gelu, approximate="tanh")
         yield call.by(text, func, call.args[0]).fixed("gelu", call.op)
+    for wrong in unary(call):  # such as exp in the place of softplus
+        if wrong.func.__name__ not in ACTIVATIONS:
+            yield wrong._replace(occurs=True)
 
 
 def unary(call: TorchCall) -> Mistakes:
@@ -345,6 +348,7 @@ def labels(call: TorchCall) -> Mistakes:
     if call.op == "cross_entropy":
         yield from _smoothed(call)
         yield from _other_softmax(call)
+        yield from _weighted(call)
 
 
 def _other_softmax(call: TorchCall) -> Mistakes:
@@ -366,6 +370,52 @@ def _other_softmax(call: TorchCall) -> Mistakes:
             kwargs = {name: given[name] for name in names if name in given}
             wrong = call.by(text, functional.nll_loss, scores, targets)._replace(kwargs=kwargs)
         yield wrong.fixed(f"axis={dim}", f"axis={own}")
+
+
+def _weighted(call: TorchCall) -> Mistakes:
+    """Weight the labels of a cross entropy by hand, and leave out a weight or a mask."""
+    given = call.bound
+    labels, logits, weight = given["target"], given["input"], given.get("weight")
+    if labels.is_floating_point() or call.named("reduction") != "mean":
+        return
+    axis, share = min(1, logits.ndim - 1), given.get("label_smoothing", 0.0)
+    valid = ~_ignored(call)
+    known = torch.where(valid, labels, 0)
+    scores = torch.log_softmax(logits, axis).movedim(axis, -1)
+    own = torch.ones(logits.shape[axis]).to(scores) if weight is None else weight
+    chosen = scores.gather(-1, known[..., None])[..., 0]
+
+    def loss(weights: Tensor, count: Tensor, others: Tensor = own, kept: Tensor = valid) -> Tensor:
+        right = (1 - share) * (chosen * weights).sum()
+        spread = share / scores.shape[-1] * ((scores * others).sum(-1) * kept).sum()
+        return -(right + spread) / count
+
+    def wrong(text: Told, *args: Tensor) -> TorchCall:
+        return call.by(text, lambda *_, **__: loss(*args))
+
+    used, every = own[known] * valid, own[known]
+    if weight is not None:
+        text = Told(
+            "the loss is divided by the number of labels, torch divides it by the sum of their "
+            "class weights",
+            "the loss is divided by the sum of the labels' class weights, JAX divides it by the "
+            "number of labels",
+        )
+        yield wrong(text, used, valid.sum())
+    if weight is not None and share:
+        text = Told(
+            "the smoothing of labels has no class weights, torch weights each class",
+            "the smoothing of labels has class weights, JAX weights no class there",
+        )
+        yield wrong(text, used, used.sum(), torch.ones_like(own))
+    if not valid.all():
+        text = Told(
+            "ignored labels count as class 0, torch leaves them out",
+            "ignored labels are left out, JAX counts them as class 0",
+        )
+        yield wrong(text, every, every.sum())
+        if share:
+            yield wrong(text, every, every.sum(), own, torch.ones_like(valid))
 
 
 def _soft_loss(scores: Tensor, targets: Tensor, share: float, reduction: str) -> Tensor:
