@@ -293,3 +293,41 @@ def test_a_threshold_that_is_compared_is_not_noted():
     assert _delta(loss, _huber(20.0)) == []
     assert _delta(loss, _huber(20.0), also=[(100 * X,)]) == []
     assert _delta(functools.partial(nn.functional.huber_loss, delta=0.5), _huber(0.5)) == []
+
+
+class Penalised(nn.Linear):
+    """A penalty on large means, which the inputs may leave at zero."""
+
+    def __init__(self, bound: float):
+        super().__init__(3, 2)
+        self.bound = bound
+
+    def forward(self, input):
+        y = super().forward(input)
+        return y.square().mean() + torch.relu(y.mean(0) - self.bound).square().sum()
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(9.0, "pass"), (-9.0, "fail")])
+def test_a_penalty_that_is_zero_is_noted(bound, verdict):
+    """The port takes the mean of the penalty where torch takes the sum."""
+    torch.manual_seed(0)
+    module = Penalised(bound)
+
+    def apply(p: Any, x: Any) -> Any:
+        y = x @ p["weight"].T + p["bias"]
+        return (y**2).mean() + (jax.nn.relu(y.mean(0) - bound) ** 2).mean()
+
+    report = prove(module, apply, arrays(module), (X,))
+
+    assert report.verdict == verdict
+    texts = [note for note in report.notes if "nothing but zeros" in note]
+    assert [text.split(" returns")[0].split(":")[0] for text in texts] == (
+        ["torch's relu in (root), test_idle_bounds.py"] if verdict == "pass" else []
+    )
+    assert all(
+        text.endswith(
+            " returns nothing but zeros on the inputs of this proof, so the steps after it were "
+            "not compared: add inputs on which it does not, with also="
+        )
+        for text in texts
+    )

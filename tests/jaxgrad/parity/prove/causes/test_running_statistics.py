@@ -195,3 +195,40 @@ def test_a_dump_has_no_module_to_rerun(tmp_path):
 
     assert first is not None and first.torch == "norm.running_mean"
     assert "bug in jaxgrad" not in str(first), first
+
+
+class Own(nn.Module):
+    """A norm of the user's own, which has torch's name for the momentum."""
+
+    def __init__(self):
+        super().__init__()
+        self.momentum, self.fc = 0.1, nn.Linear(3, 2)
+        self.register_buffer("mean", torch.zeros(2))
+        self.register_buffer("var", torch.ones(2))
+
+    def forward(self, x):
+        y = self.fc(x)
+        with torch.no_grad():
+            self.mean.lerp_(y.mean(0), self.momentum)
+            self.var.lerp_(y.var(0), self.momentum)
+        return torch.tanh(y)
+
+
+def test_the_weight_of_an_average_in_place_is_named():
+    """The calls are those of `lerp_`; no rule of torch's batch norm is tried for them."""
+
+    def apply(p: Any, x: Any, kept: float = 0.1) -> Any:
+        y = x @ p["fc.weight"].T + p["fc.bias"]
+        mean = kept * p["mean"] + (1 - kept) * y.mean(0)
+        var = kept * p["var"] + (1 - kept) * y.var(0, ddof=1)
+        return jnp.tanh(y), {**p, "mean": mean, "var": var}
+
+    torch.manual_seed(0)
+    module = Own()
+    found = prove(module, apply, arrays(module), (X,), has_state=True).first
+
+    assert found is not None and found.tested
+    assert found.cause == (
+        "weight is 0.9, torch uses 0.1 (rerunning torch with 0.9 reproduces JAX's outputs and new "
+        "state if all 2 calls of lerp are changed)"
+    )

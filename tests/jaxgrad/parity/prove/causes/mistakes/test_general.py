@@ -68,8 +68,21 @@ def test_every_other_activation_is_tried():
     expected |= {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
     tanh = "gelu (the tanh approximation)"
     expected |= {tanh: lambda x: functional.gelu(x, approximate="tanh")}
-    check(calls, {f"the activation is {n}, torch uses relu": f(X) for n, f in expected.items()})
+    others = [call for call in calls if "the activation" in call.mistake]
+    check(others, {f"the activation is {n}, torch uses relu": f(X) for n, f in expected.items()})
     assert calls[0].fix == ("silu", "relu")
+
+
+def test_a_function_is_tried_in_the_place_of_an_activation():
+    """A scale may be the exponential in the port and the softplus in torch."""
+    calls = tried(general.activation, functional.softplus, X)
+    text = "the function is exp, torch uses softplus"
+
+    (call,) = [x for x in calls if x.mistake == text]
+
+    check([call], {text: X.exp()})
+    assert call.fix == ("exp", "softplus") and call.occurs
+    assert not [x for x in texts(calls) if "the function is tanh" in x]  # an activation
 
 
 def test_another_activation_may_have_the_same_numbers():
@@ -376,6 +389,46 @@ def test_the_smoothing_of_labels_is_changed():
                 -(logs * 0.7 * right).sum(),
         },
     )  # fmt: skip
+
+
+def test_a_cross_entropy_by_hand_leaves_out_a_weight_or_a_mask():
+    """A port may divide by the number of labels, weight no class in the smoothing, or mask less."""
+    logits, labels = draw(4, 3), torch.tensor([0, 2, -100, 1])
+    weight, share = torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64), 0.3
+    given = dict[str, Any](weight=weight, label_smoothing=share)
+    calls = tried(general.labels, functional.cross_entropy, logits, labels, **given)
+    logs = logits.log_softmax(1)
+    valid = torch.tensor([1.0, 1.0, 0.0, 1.0], dtype=torch.float64)
+    known = torch.tensor([0, 2, 0, 1])
+    right, every = logs[torch.arange(4), known], weight[known]
+    used, smooth = every * valid, (logs * weight).sum(1)
+
+    def loss(weights: Any, count: Any, spread: Any) -> Any:
+        return -((1 - share) * (right * weights).sum() + share / 3 * spread.sum()) / count
+
+    assert torch.allclose(
+        loss(used, used.sum(), smooth * valid), functional.cross_entropy(logits, labels, **given)
+    )
+    text = "ignored labels count as class 0, torch leaves them out"
+    only = loss(every, every.sum(), smooth * valid)
+    check(
+        [x for x in calls if "weights" in x.mistake or x.mistake == text][:3],
+        {
+            "the loss is divided by the number of labels, torch divides it by the sum of their "
+            "class weights": loss(used, valid.sum(), smooth * valid),
+            "the smoothing of labels has no class weights, torch weights each class":
+                loss(used, used.sum(), logs.sum(1) * valid),
+            text: only,
+        },
+    )  # fmt: skip
+    assert calls[-1].mistake == text  # the smoothing counts them too
+    assert torch.allclose(calls[-1].result, loss(every, every.sum(), smooth))
+
+
+def test_a_cross_entropy_without_weights_and_ignored_labels_has_nothing_to_leave_out():
+    calls = tried(general.labels, functional.cross_entropy, draw(4, 3), torch.tensor([0, 2, 1, 1]))
+
+    assert not [x for x in texts(calls) if "weights" in x or "ignored" in x]
 
 
 def test_the_indices_of_an_embedding_are_shifted():
