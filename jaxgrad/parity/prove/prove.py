@@ -25,6 +25,7 @@ from jaxgrad.parity.prove.beside import unused_results
 from jaxgrad.parity.prove.causes import edited
 from jaxgrad.parity.prove.clock import Clock, TimeLimit
 from jaxgrad.parity.prove.evidence import NO_CAUSE, Evidence, gather
+from jaxgrad.parity.prove.judge import STRUCTURAL_ZERO
 from jaxgrad.parity.prove.record import adapters
 from jaxgrad.parity.prove.record.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.report import (
@@ -476,9 +477,12 @@ def _without_gradient(evidence: Evidence, made: Evidence) -> str:
     Such mistakes explain the outputs alone: a factor that is always 1 is not a missing factor.
     """
     before, after = (each.torch_gradients(each.runs[0]) for each in (evidence, made))
+    zero = STRUCTURAL_ZERO * max(map(_largest, before.values()), default=0.0)
     in_jax = evidence.by_torch_name(made.jax_gradients[0])
     for name in made.torch_side.flags:
         least = _NEGLIGIBLE * _largest(before.get(name))
+        if _largest(before.get(name)) <= zero:
+            continue  # it is rounding alone, as that of a bias before a softmax
         if 0 < least < _largest(in_jax.get(name)) and _largest(after.get(name)) < least:
             return name
     return ""

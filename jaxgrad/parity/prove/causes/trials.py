@@ -418,7 +418,8 @@ def _masked_weights(i: int, value: Value, read: int) -> Trial:
         "the mask is applied after the softmax, torch applies it before",
         "the mask is applied before the softmax, JAX applies it after",
     )
-    return Trial(i, text, (Change(value.call_number, softmax, (read,)),), whole=True)
+    # Without the mask, the outputs are the same if the masked values are zeros.
+    return Trial(i, text, (Change(value.call_number, softmax, (read,)),), whole=True, occurs=i)
 
 
 def averages(run: TorchRun, i: int, numbers: Numbers) -> Iterator[Trial]:

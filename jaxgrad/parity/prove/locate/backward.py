@@ -117,7 +117,10 @@ def culprit(
     norm = float(np.linalg.norm(rest)) or 1.0
     near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(arranged)) / norm))
     fits = []
-    for i, contribution in _contributions(run, consumers, expected).items():
+    contributions = _contributions(run, consumers, expected)
+    if not _add_up(contributions, expected, near):
+        return _likely(run, consumers), ""  # a hook on the value has changed their sum
+    for i, contribution in contributions.items():
         c = _in_reals(np.asarray(contribution).ravel()[index])
         size = float(c @ c)
         factor = float(rest @ c) / size if size else 0.0
@@ -151,11 +154,17 @@ def culprit(
 
 def _contributions(run: TorchRun, consumers: list[int], total: np.ndarray) -> dict[int, np.ndarray]:
     """Return the cotangent through each consumer; a custom Function contributes the remainder."""
-    silent = [i for i in consumers if i not in run.contributions]
+    silent = [i for i in consumers if i not in run.contributions and run.values[i].requires_grad]
     if not silent:
         return run.contributions
     rest = total - sum(run.contributions.values(), np.zeros_like(total))
     return run.contributions | {silent[0]: rest}
+
+
+def _add_up(contributions: Mapping[int, np.ndarray], total: np.ndarray, near: float) -> bool:
+    """Whether the cotangents through all consumers of a value are its total cotangent."""
+    rest = total - sum(contributions.values(), np.zeros_like(total))
+    return float(np.linalg.norm(rest)) <= near * float(np.linalg.norm(total))
 
 
 def _in_reals(x: np.ndarray) -> np.ndarray:
@@ -208,7 +217,11 @@ def first_consumer(run: TorchRun, number: int) -> int | None:
 
 
 def _likely(run: TorchRun, consumers: list[int]) -> int | None:
-    """Return the first consumer that does more than add or rearrange, else the first consumer."""
+    """Return the first consumer that does more than add or rearrange, else the first consumer.
+
+    A consumer under `no_grad` passes no gradient, so that any other one is likelier.
+    """
+    consumers = [i for i in consumers if run.values[i].requires_grad] or consumers
     first = next(iter(consumers), None)
     return next((i for i in consumers if run.values[i].op not in _PLAIN), first)
 
