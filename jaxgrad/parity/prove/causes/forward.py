@@ -146,7 +146,7 @@ class Search:
         # Of the JAX values that do not occur in torch, on each draw and on this one.
         self.prints_of = [rows[self.new] for rows in self.every_print]
         self.prints = self.prints_of[draw]
-        self.numbers = _numbers(evidence)
+        self.numbers = _numbers(evidence, draw)
         self.cut = False  # whether the time ended before every mistake was tried
         self.tried: dict[Difference, None] = {}
         self.failed: set[Hashable] = set()  # mistakes in calls that explain nothing
@@ -1230,8 +1230,23 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     )
 
 
-def _numbers(evidence: Evidence) -> tuple[float, ...]:
-    """Return the numbers in the JAX program, first those that torch's calls do not contain."""
+def _numbers(evidence: Evidence, draw: int) -> tuple[float, ...]:
+    """Return the numbers in the JAX program, first those where the programs begin to differ.
+
+    Those that torch's calls do not contain come before the others.
+    """
     known = {abs(x) for x in evidence.port.program.numbers}
+    near = {abs(float(x)) for eqn in _first_lost(evidence, draw) for x in numbers_of(eqn)}
     numbers = literals(evidence.port.program.jaxpr)
-    return tuple(sorted(numbers, key=lambda x: abs(x) in known)[:_NUMBERS])
+    return tuple(sorted(numbers, key=lambda x: (abs(x) not in near, abs(x) in known))[:_NUMBERS])
+
+
+def _first_lost(evidence: Evidence, draw: int) -> list[Any]:
+    """Return the equations of JAX whose results torch lacks, where it has all that they read."""
+    flow, known = evidence.flow, evidence.alignments[draw].known_in_each_iteration
+    found = []
+    for (path, output), parents in flow.parents.items():
+        equal = [p in known or leaf_of(p) is not None for p in parents]
+        if (path, output) not in known and equal and all(equal):
+            found.append(flow.program.equations[path])
+    return found

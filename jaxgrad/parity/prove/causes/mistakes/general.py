@@ -129,7 +129,7 @@ def binary(call: TorchCall) -> Mistakes:
         for number in call.numbers:
             text = Told(
                 f"JAX divides by {number:g}, torch by {_computed(y)}",
-                f"torch divides by {_computed(y)}, JAX by {number:g}",
+                f"torch divides by {_computed(y)}, JAX divides by {number:g}",
             )
             yield call.called(text, x, number)._replace(general=NUMBER)
     if name in ("sub", "div", "pow"):
@@ -137,9 +137,8 @@ def binary(call: TorchCall) -> Mistakes:
 
 
 def _computed(x: Tensor) -> str:
-    """Describe the numbers that a program computes on the inputs of the proof."""
-    low, high = (float(y) for y in torch.aminmax(x.detach()))
-    return f"the number {low:g}" if low == high else f"numbers from {low:g} to {high:g}"
+    """Describe a divisor, in the same words on all draws, which have numbers of their own."""
+    return "a number that it computes" if x.numel() == 1 else "numbers that it computes"
 
 
 def broadcast(call: TorchCall) -> Mistakes:
@@ -445,15 +444,24 @@ def _smoothed(call: TorchCall) -> Mistakes:
         other = round(1 - share, 12)
         text = Setting("label_smoothing", f"{other:g}", f"{used:g}")
         yield call.replaced(text, f"{other:g}", label_smoothing=other)
+    valid = ~_ignored(call)
+    reduce = {"mean": torch.mean, "sum": torch.sum}.get(call.named("reduction"))
+    if reduce is None and not valid.all():
+        return
     count = logits.shape[1]
-    right = functional.one_hot(labels, count).movedim(-1, 1).to(logits.dtype)
+    known = torch.where(valid, labels, 0)
+    right = functional.one_hot(known, count).movedim(-1, 1).to(logits.dtype)
     others = {
         "only the other classes": right * (1 - used) + (1 - right) * used / (count - 1),
         "no class": right * (1 - used),
     }
     for what, targets in others.items():
         text = Setting("the smoothing of labels", what, "all classes", "goes to", "gives it to")
-        yield call.replaced(text, label_smoothing=0.0, target=targets)
+        if valid.all():
+            yield call.replaced(text, label_smoothing=0.0, target=targets)
+        elif reduce is not None:
+            losses = -(targets * torch.log_softmax(logits, 1)).sum(1)[valid]
+            yield call.by(text, lambda *_, losses=losses, **__: reduce(losses))
 
 
 def normalized(call: TorchCall) -> Mistakes:
@@ -572,6 +580,17 @@ def clamped(call: TorchCall) -> Mistakes:
             wrong = call.replaced(text, **dict(zip(names, bounds, strict=True)))
             numbers_differ = len(changed) == 1 and None not in changed[0]
             yield wrong.fixed(*(f"{n:g}" for n in changed[0])) if numbers_differ else wrong
+    low, high = used
+    if low is not None and low > 0 and high is None and x.is_floating_point():
+        for number in dict.fromkeys((low, *call.numbers)):
+            if 0 < number < _LARGEST_EPS:
+                text = Told(
+                    f"{number:g} is added, torch takes the larger of the value and {low:g}",
+                    f"torch takes the larger of the value and {low:g}, JAX adds {number:g}",
+                )
+                yield call.by(text, lambda *_, number=number, **__: x + number)._replace(
+                    occurs=True
+                )
 
 
 def _has_idle_bound(

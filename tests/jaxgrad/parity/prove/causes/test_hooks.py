@@ -152,3 +152,37 @@ def test_another_order_of_hooks_is_not_called_the_opposite_one():
     first = prove(module, port, arrays(module), ()).first
 
     assert first is not None and "order" not in first.cause
+
+
+class Halved(nn.Linear):
+    """A value with a hook, which two losses read, and a buffer under `no_grad`."""
+
+    def __init__(self):
+        super().__init__(3, 4)
+        self.register_buffer("c", torch.zeros(4))
+
+    def forward(self, input):
+        e = torch.tanh(super().forward(input))
+        e.register_hook(lambda g: 0.5 * g)
+        with torch.no_grad():
+            self.c.copy_(0.9 * self.c + torch.ones(len(e)) @ e)
+        return e.exp().sum() + (e**2).sum()
+
+
+@pytest.mark.parametrize("hooked", [True, False])
+def test_past_a_hook_no_consumer_has_a_multiple_of_torchs_gradient(hooked):
+    """torch changes the sum over all consumers; the place is one that passes a gradient."""
+
+    def port(p: Any, x: Any) -> Any:
+        e = jnp.tanh(x @ p["weight"].T + p["bias"])
+        one = hook(e, lambda g: 0.5 * g) if hooked else e
+        state = {**p, "c": 0.9 * p["c"] + jnp.ones(len(e)) @ e}
+        return jnp.exp(one).sum() + (e**2).sum(), state
+
+    torch.manual_seed(0)
+    module, x = Halved(), np.random.default_rng(0).normal(size=(4, 3))
+    first = prove(module, port, arrays(module), (x,), has_state=True).first
+
+    assert first is not None and first.op in ("exp", "pow")
+    assert "times torch's" not in first.cause
+    assert ("torch runs a hook on the output of tanh" in first.cause) == (not hooked)

@@ -391,6 +391,23 @@ def test_the_smoothing_of_labels_is_changed():
     )  # fmt: skip
 
 
+def test_the_smoothing_of_labels_is_changed_beside_ignored_labels():
+    """The mean is over the labels that torch does not ignore."""
+    logits, labels = draw(4, 3), torch.tensor([0, 2, -100, 1])
+    calls = tried(general.labels, functional.cross_entropy, logits, labels, label_smoothing=0.3)
+    right = functional.one_hot(torch.tensor([0, 2, 0, 1]), 3).to(logits.dtype)
+    logs, kept = logits.log_softmax(1), torch.tensor([0, 1, 3])
+    check(
+        [call for call in calls if "smoothing" in call.mistake],
+        {
+            "the smoothing of labels goes to only the other classes, torch gives it to all classes":
+                -(logs * (0.7 * right + 0.15 * (1 - right))).sum(1)[kept].mean(),
+            "the smoothing of labels goes to no class, torch gives it to all classes":
+                -(logs * 0.7 * right).sum(1)[kept].mean(),
+        },
+    )  # fmt: skip
+
+
 def test_a_cross_entropy_by_hand_leaves_out_a_weight_or_a_mask():
     """A port may divide by the number of labels, weight no class in the smoothing, or mask less."""
     logits, labels = draw(4, 3), torch.tensor([0, 2, -100, 1])
@@ -748,8 +765,7 @@ def test_another_loss_between_two_tensors_is_used():
 def test_a_length_is_the_divisor_in_place_of_a_tensor():
     """The mean over all positions divides by a number, a masked mean by the mask's sum."""
     divisor = Y.abs() + 1
-    low, high = float(divisor.min()), float(divisor.max())
-    text = f"JAX divides by 6, torch by numbers from {low:g} to {high:g}"
+    text = "JAX divides by 6, torch by numbers that it computes"
     calls = tried(general.binary, torch.div, X, divisor, numbers=(6.0,))
 
     check([call for call in calls if call.mistake == text], {text: X / 6})
@@ -790,3 +806,17 @@ def test_a_ctc_loss_is_reduced_in_another_way_or_ignores_the_lengths():
         "the loss is reduced by none",
         "the padding of the log_probs is not masked: every sequence has 6 frames",
     ]
+
+
+def test_a_number_may_be_added_in_the_place_of_a_lower_bound():
+    """A port may keep a variance positive by an eps, where torch takes the larger of both."""
+    calls = tried(general.clamped, torch.clamp, X, min=1e-4, numbers=(1e-6, 3.0))
+    names = [
+        f"{x:g} is added, torch takes the larger of the value and 0.0001" for x in (1e-4, 1e-6)
+    ]
+
+    found = [call for call in calls if "is added" in call.mistake]
+
+    check(found, dict(zip(names, (X + 1e-4, X + 1e-6), strict=True)))
+    assert all(call.occurs for call in found)
+    assert not [x for x in texts(tried(general.clamped, torch.clamp, X, max=1e-4)) if "added" in x]
