@@ -262,6 +262,7 @@ def _bar(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="python -m jaxgrad.parity",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -12,11 +12,11 @@ from jaxgrad._core.torch_versions import supported
 from jaxgrad.parity import files
 from jaxgrad.parity.lint.linter import lint
 from jaxgrad.parity.lint.report import LintReport
-from jaxgrad.parity.prove.command import UsageError, check_file, functions_of, named
+from jaxgrad.parity.prove.command import UsageError, check_file, functions_of, named, nameless
 from jaxgrad.parity.prove.users import described, place_of, returned
 
 
-_USAGE = "the file of a function that returns (fn, *args), as in model.py::lint_loss"
+_USAGE = "the file of a function that returns (fn, *args), as in model.py::make"
 _STATUS = (
     "Exit status: 0 no finding, 1 findings or an exception of your code, 2 usage, "
     "3 internal error, 130 interrupted."
@@ -30,6 +30,7 @@ class RaisedError(Exception):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command's arguments."""
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="python -m jaxgrad.parity lint",
         description="List where torch's gradient differs from that of a JAX function.",
         epilog=_STATUS,
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> LintReport:
     file, _, name = options.target.partition("::")
     check_file(file, _USAGE)
     if not name:
-        raise UsageError(f"name the function that returns (fn, *args): {file}::lint_loss")
+        raise UsageError(nameless(file, "(fn, *args)"))
     if options.json is not None and (reason := files.refusal([("--json", options.json)])):
         raise UsageError(reason)
     functions = functions_of(file, _USAGE)

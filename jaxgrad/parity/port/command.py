@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.command import (
     check_file,
     functions_of,
     named,
+    nameless,
     seconds,
 )
 from jaxgrad.parity.prove.report import Report
@@ -26,7 +27,7 @@ from jaxgrad.parity.prove.report import Report
 
 Show = Callable[[str], None]
 _OUTPUT = "the Python file to write; its proof goes beside it, for `verify`, in up to four files"
-_USAGE = "the file of a function that returns the module, as in model.py::make_model"
+_USAGE = "the file of a function that returns the module, as in model.py::make"
 _WRITTEN = "the file that `port` has written, as in my_model.py"
 _OPTIMIZER = (
     "a function of the same file from the module, or its list of parameters, to torch's optimizer; "
@@ -64,6 +65,7 @@ class Command:
 
 def _port_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="python -m jaxgrad.parity port",
         description="Write and prove the port of a module.",
         epilog=_STATUS,
@@ -103,7 +105,7 @@ def _check_port(options: argparse.Namespace) -> None:
     file, _, name = options.target.partition("::")
     check_file(file, _USAGE)
     if not name:
-        raise UsageError(f"name the function that returns the module: {file}::make_model")
+        raise UsageError(nameless(file, "the module"))
     extra = [option for option in _OF_A_STEP if getattr(options, option) is not None]
     if extra and options.optimizer is None:
         raise UsageError(
@@ -212,6 +214,7 @@ def _training_step(
 
 def _verify_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
+        allow_abbrev=False,
         prog="python -m jaxgrad.parity verify",
         description="Prove a written port again, from the files beside it.",
         epilog=_STATUS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import importlib.util
 import inspect
@@ -58,9 +59,11 @@ def load(target: str, usage: str = "pair.py or pair.py::name") -> list[PortPair]
     if name:
         return [PortPair(f"{pathlib.Path(file).name}::{name}", named(functions, file, name))]
     if not pairs:
+        alone = without_arguments(file)
+        select = f"select one with {file}::{alone[0]}" if alone else "write one that returns a pair"
         raise UsageError(
             f"{file} has no function whose name starts with {PREFIX!r}; it has "
-            f"{_listed(list(functions))}; select one with {file}::{next(iter(functions), 'name')}"
+            f"{_listed(_own(functions, file))}; {select}"
         )
     return [PortPair(f"{pathlib.Path(file).name}::{key}", functions[key]) for key in pairs]
 
@@ -99,8 +102,56 @@ def named(functions: Mapping[str, Callable[..., Any]], file: str, name: str) -> 
         UsageError: There is none; the message lists those that the file has.
     """
     if name not in functions:
-        raise UsageError(f"{file} has no function {name!r}; it has {_listed(list(functions))}")
+        own = _listed(_own(functions, file))
+        raise UsageError(f"{file} has no function {name!r}; it has {own}")
     return functions[name]
+
+
+def without_arguments(file: str) -> list[str]:
+    """Return the functions that a file defines and that can be called without arguments.
+
+    The file is read and not imported.
+    """
+    try:
+        tree = ast.parse(pathlib.Path(file).read_text())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    defined = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return [node.name for node in defined if not (node.name.startswith("_") or _needs(node.args))]
+
+
+def _needs(arguments: ast.arguments) -> bool:
+    """Whether a function has arguments without a default."""
+    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return positional > 0 or None in arguments.kw_defaults
+
+
+def nameless(file: str, what: str) -> str:
+    """Return the error of a target that names no function.
+
+    Args:
+        file: The file.
+        what: What the function returns.
+    """
+    alone = without_arguments(file)
+    if not alone:
+        return (
+            f"name the function that returns {what}, as in {file}::make: {file} defines no "
+            "function that can be called without arguments"
+        )
+    others = f"; {file} also has {', '.join(alone[1:])}" if alone[1:] else ""
+    return f"name the function that returns {what}, as in {file}::{alone[0]}{others}"
+
+
+def _own(functions: Mapping[str, Callable[..., Any]], file: str) -> list[str]:
+    """Return the functions that a file defines itself, and does not import."""
+    path = pathlib.Path(file).resolve()
+
+    def is_own(function: Callable[..., Any]) -> bool:
+        defined = getattr(function, "__globals__", {}).get("__file__", path)
+        return pathlib.Path(defined).resolve() == path
+
+    return [name for name, function in functions.items() if is_own(function)]
 
 
 def run(

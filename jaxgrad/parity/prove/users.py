@@ -14,6 +14,8 @@ from jaxgrad._core.refusals import type_of
 
 _OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the user's
 
+_LONGEST = 1000  # characters of the user's message
+
 
 class ProofError(Exception):
     """The models cannot be compared; the message says what is wrong and how to fix it."""
@@ -67,8 +69,9 @@ def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message."""
-    return str(error).strip().split("\n")[0][:300]
+    """Return the first line of an exception's message; a very long one ends with "..."."""
+    line = str(error).strip().split("\n")[0]
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rpartition(' ')[0]} ..."
 
 
 def needed_inputs(forward: Callable[..., Any], inputs: Any) -> str:

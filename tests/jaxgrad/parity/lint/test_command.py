@@ -98,7 +98,7 @@ def test_the_findings_are_written_as_json(model, tmp_path):
 @pytest.mark.parametrize(
     ("target", "status", "words"),
     [
-        ("", 2, "name the function that returns (fn, *args): {}::lint_loss"),
+        ("", 2, "name the function that returns (fn, *args), as in {}::"),
         ("missing", 2, "{} has no function 'missing'; it has "),
         ("loss", 2, "{}::loss takes arguments: pass --inputs NAME, a function that returns them"),
         ("one_array", 2, "{}::one_array returned an array of shape (2,); return (fn, "),
@@ -129,7 +129,7 @@ def test_a_wrong_target_says_what_to_do(model, tmp_path, capsys, target, status,
 
 def test_a_missing_file_has_the_advice_of_this_command(tmp_path, capsys):
     """`lint` needs a function that returns a function and its arguments, not a pair."""
-    advice = "; pass the file of a function that returns (fn, *args), as in model.py::lint_loss\n"
+    advice = "; pass the file of a function that returns (fn, *args), as in model.py::make\n"
     for target in ("nofile.py::f", "nofile.py"):
         assert main(["lint", f"{tmp_path}/{target}"]) == 2
         assert capsys.readouterr().err.endswith(f"nofile.py' does not exist{advice}")

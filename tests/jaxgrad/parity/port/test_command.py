@@ -160,7 +160,7 @@ def test_a_wrong_option_of_the_training_step_is_a_usage_error(
     [
         ("refused", 1, "item() reads the value of a tensor"),
         ("alone", 2, "returns Linear; return (module, inputs), or pass --inputs NAME"),
-        ("", 2, "name the function that returns the module"),
+        ("", 2, "mymodel.py::make_model; "),
         ("missing", 2, "has no function 'missing'"),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_port_with_holes_has_status_1(model, tmp_path, capsys):
 
 def test_a_missing_file_has_the_advice_of_this_command(tmp_path, capsys):
     """`port` needs a function that returns a module, and `verify` a file that `port` wrote."""
-    port = "; pass the file of a function that returns the module, as in model.py::make_model\n"
+    port = "; pass the file of a function that returns the module, as in model.py::make\n"
     verify = "; pass the file that `port` has written, as in my_model.py\n"
     for target, *options, advice in (
         ("port", "-o", f"{tmp_path}/out.py", port), ("verify", verify)

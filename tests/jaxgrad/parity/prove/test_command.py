@@ -89,6 +89,8 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
     empty, broken = tmp_path / "empty.py", tmp_path / "broken.py"
     empty.write_text("def port():\n    pass\n")
     broken.write_text("x = 1\nx.y\n")
+    imports = tmp_path / "imports.py"
+    imports.write_text("from copy import copy\n\ndef port(p, x):\n    return copy(x)\n")
     messages = []
     for arguments in (
         ["nowhere.py"],
@@ -97,6 +99,7 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
         [str(broken)],
         [f"{pairs}::noisy", "--html", str(tmp_path / "no" / "page.html")],
         [str(tmp_path)],
+        [str(imports)],
     ):
         status = main(arguments)
         messages.append(capsys.readouterr().err)
@@ -107,7 +110,14 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
         "has no function 'pair_god'; it has layer, port, wrong, pair_good, pair_wrong, "
         in messages[1]
     )
-    assert "no function whose name starts with 'pair'; it has port; select one with" in messages[2]
+    assert messages[2] == (
+        f"{empty} has no function whose name starts with 'pair'; it has port; select one with "
+        f"{empty}::port\n"
+    )
+    assert messages[6] == (
+        f"{imports} has no function whose name starts with 'pair'; it has port; write one that "
+        "returns a pair\n"
+    )
     assert "cannot be imported: it raised AttributeError at broken.py:2:" in messages[3]
     assert "cannot be written: there is no folder" in messages[4]
     assert messages[5] == f"'{tmp_path}' is a folder; pass pair.py or pair.py::name\n"
