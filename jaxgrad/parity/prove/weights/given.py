@@ -47,6 +47,7 @@ def from_mapping(
                 pieces += _by_function(name, tensors[name].shape, transform, leaf, leaves[leaf])
                 continue
             numbers = numbers if transform is None else numbers.transpose(transform)
+            _check_axes(name, path, numbers.shape, leaves[leaf].shape)
             index = numbers.reshape(leaves[leaf].shape)
         except (ValueError, TypeError) as error:
             raise ProofError(
@@ -55,6 +56,20 @@ def from_mapping(
             ) from None
         pieces.append(Piece(leaf, everything(leaves[leaf]), name, index))
     return WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), tensors, tuple(paths))
+
+
+def _check_axes(name: str, path: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Check that a tensor has the axes of its leaf in the leaf's order, if it has as many.
+
+    Raises:
+        ProofError: Its axes are in another order, so that reshaping it would mix its elements.
+    """
+    if shape != wanted and len(shape) == len(wanted) and sorted(shape) == sorted(wanted):
+        raise ProofError(
+            f"weights= sends {name!r} to {path!r}, but its axes have the sizes {shape} and the "
+            f"leaf's {wanted}: give the order of torch's axes too, as in ({path!r}, (1, 0)) for a "
+            "transposed matrix"
+        )
 
 
 def _by_function(

@@ -49,7 +49,9 @@ def weight_map(
     names = [name for name, x in side.state.items() if _is_floating(x)]
     tensors = Lazy(names, lambda name: np.asarray(side.state[name]))
     if callable(weights):
-        return _by_converter(Converter(weights, side, fn), tensors)
+        converted, mapped = _by_converter(Converter(weights, side, fn), tensors)
+        _check_shapes(fn, params, converted)
+        return converted, mapped
     model = as_function(fn, params)
     paths, leaves, _ = jax_program.flat(model.params, lambda _, x: _stored(x))
     if leaves or side.flags:  # a loss has no weights
@@ -76,6 +78,31 @@ def weight_map(
         text = _unmapped(mapped, missing, extra, sorted(trained), is_nnx=model.is_nnx)
         raise ProofError(text + found.hint)
     return params, mapped
+
+
+def _check_shapes(fn: Any, params: Any, converted: Any) -> None:
+    """Check that a converter returns leaves with the shapes of those that were passed, if any.
+
+    Raises:
+        ProofError: A leaf has another shape.
+    """
+
+    def shapes_of(tree: Any) -> dict[str, tuple[int, ...]]:
+        paths, leaves, _ = jax_program.flat(as_function(fn, tree).params)
+        return dict(zip(paths, map(np.shape, leaves), strict=True))
+
+    try:
+        shapes, own = shapes_of(params), shapes_of(converted)
+    except Exception:  # params that are passed beside a converter may be of another kind
+        return
+    wrong = [path for path, shape in shapes.items() if own.get(path, shape) != shape]
+    if wrong:
+        path, more = wrong[0], len(wrong) - 1
+        others = f" (and {more} other {'leaf' if more == 1 else 'leaves'} too)" if more else ""
+        raise ProofError(
+            f"weights= returns the leaf {path!r} with the shape {own[path]}, but params has "
+            f"{shapes[path]} there{others}: transpose or reshape it in the converter"
+        )
 
 
 class Returned(NamedTuple):

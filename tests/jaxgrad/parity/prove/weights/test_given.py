@@ -21,9 +21,22 @@ def test_a_target_may_permute_axes(target):
 
 def test_a_path_alone_reshapes():
     """A target that is only a path reshapes the tensor to the leaf."""
-    weights = from_mapping({"w": "kernel"}, TENSORS, LEAVES, PATHS)
+    weights = from_mapping({"w": "kernel"}, TENSORS, [np.zeros(6)], PATHS)
 
-    assert np.array_equal(weights.to_jax(TENSORS)[0], np.arange(6.0).reshape(3, 2))
+    assert np.array_equal(weights.to_jax(TENSORS)[0], np.arange(6.0))
+
+
+@pytest.mark.parametrize("target", ["kernel", ("kernel", (0, 1))])
+def test_a_transposed_leaf_needs_the_order_of_the_axes(target):
+    """Reshaping a matrix to its transpose would mix its elements."""
+    with pytest.raises(ProofError) as caught:
+        from_mapping({"w": target}, TENSORS, LEAVES, PATHS)
+
+    assert str(caught.value) == (
+        "weights= sends 'w' to 'kernel', but its axes have the sizes (2, 3) and the leaf's "
+        "(3, 2): give the order of torch's axes too, as in ('kernel', (1, 0)) for a transposed "
+        "matrix"
+    )
 
 
 @pytest.mark.parametrize(

@@ -316,3 +316,23 @@ def test_a_leaf_that_the_port_never_reads_needs_no_tensor(leaf, converted):
     read = prove(module, reads, params, (np.ones((2, 4), np.float32),), weights=weights)
     assert text not in read.notes
     assert (read.verdict == "pass") == (converted and not leaf.any()), read
+
+
+def test_a_converter_returns_the_shapes_of_the_params():
+    """One that transposes every matrix fails there, and not in a product of the port."""
+    module = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    state = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+
+    def port(p, x):
+        return (x @ p["0.weight"].T + p["0.bias"]) @ p["1.weight"].T + p["1.bias"]
+
+    def converter(state_dict):
+        return {name: x.T if x.ndim > 1 else x for name, x in state_dict.items()}
+
+    report = prove(module, port, state, (np.ones((5, 3)),), weights=converter)
+
+    assert report.verdict == "error"
+    assert (
+        "weights= returns the leaf '0.weight' with the shape (3, 4), but params has (4, 3) there "
+        "(and 1 other leaf too): transpose or reshape it in the converter"
+    ) in str(report)
