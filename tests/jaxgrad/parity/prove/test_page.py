@@ -279,6 +279,23 @@ def test_the_first_divergence_is_shown_once():
     assert render([read]).count('class="card"') == render([FAILED]).count('class="card"') == 1
 
 
+def test_a_second_mistake_with_a_confirmed_cause_is_open():
+    """The page shows each divergence that the text names, and folds the others."""
+    second = dataclasses.replace(
+        FIRST, surface="updates", torch="b", cause="nesterov is False, torch uses True", tested=True
+    )
+    folded = dataclasses.replace(second, torch="c", cause="")
+    surfaces = {**FAILED.surfaces, "updates": Surface("updates", "fail", "", (), (second, folded))}
+    report = dataclasses.replace(FAILED, surfaces=surfaces)
+    html = render([report])
+    before = html[: html.index('<ol class="surfaces">')]
+
+    assert "next divergence: updates" in str(report)
+    assert before.count("Next divergence") == len(report.further) > 0
+    assert before.count("nesterov is False") == 1
+    assert html.count("nesterov is False") == 1
+
+
 def test_short_times_are_left_out():
     """A step that took less than a twentieth of a second is not listed, and no time is zero."""
     html = render([dataclasses.replace(PASSED, seconds={"torch": 0.01, "trace": 0.1})])

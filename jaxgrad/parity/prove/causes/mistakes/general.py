@@ -407,7 +407,7 @@ def _weighted(call: TorchCall) -> Mistakes:
             "the smoothing of labels has class weights, JAX weights no class there",
         )
         yield wrong(text, used, used.sum(), torch.ones_like(own))
-    if not valid.all():
+    if not valid.all() and call.named("ignore_index") < 0:  # not a class itself
         text = Told(
             "ignored labels count as class 0, torch leaves them out",
             "ignored labels are left out, JAX counts them as class 0",

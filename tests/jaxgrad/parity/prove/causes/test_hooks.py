@@ -157,6 +157,8 @@ def test_another_order_of_hooks_is_not_called_the_opposite_one():
 class Halved(nn.Linear):
     """A value with a hook, which two losses read, and a buffer under `no_grad`."""
 
+    c: torch.Tensor
+
     def __init__(self):
         super().__init__(3, 4)
         self.register_buffer("c", torch.zeros(4))

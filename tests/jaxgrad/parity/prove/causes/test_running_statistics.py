@@ -200,6 +200,9 @@ def test_a_dump_has_no_module_to_rerun(tmp_path):
 class Own(nn.Module):
     """A norm of the user's own, which has torch's name for the momentum."""
 
+    mean: torch.Tensor
+    var: torch.Tensor
+
     def __init__(self):
         super().__init__()
         self.momentum, self.fc = 0.1, nn.Linear(3, 2)

@@ -443,9 +443,12 @@ def test_a_cross_entropy_by_hand_leaves_out_a_weight_or_a_mask():
 
 
 def test_a_cross_entropy_without_weights_and_ignored_labels_has_nothing_to_leave_out():
-    calls = tried(general.labels, functional.cross_entropy, draw(4, 3), torch.tensor([0, 2, 1, 1]))
-
-    assert not [x for x in texts(calls) if "weights" in x or "ignored" in x]
+    for ignored in (-100, 2):  # 2 is a class, which a port counts with another `ignore_index`
+        labels = torch.tensor([0, 2, 1, 1])
+        calls = tried(
+            general.labels, functional.cross_entropy, draw(4, 3), labels, ignore_index=ignored
+        )
+        assert not [x for x in texts(calls) if "weights" in x or "ignored labels count" in x]
 
 
 def test_the_indices_of_an_embedding_are_shifted():
