@@ -26,6 +26,7 @@ from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import literals
 from jaxgrad.parity.prove.record.torch_side.side import State
 from jaxgrad.parity.prove.report import Finding, Surface
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.wording import Difference, Mutual, Told
 
@@ -129,7 +130,8 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
     """Judge the schedules that the user gives."""
     found = given(evidence, training, total)
     if found is None:
-        return Surface("updates", "pass", f"the schedules agree in all {total} steps")
+        where = "in step 1" if total == 1 else f"in all {total} steps"
+        return Surface("updates", "pass", f"the schedules agree {where}")
     return _different(evidence, training, found)
 
 
@@ -265,7 +267,9 @@ def agree(evidence: Evidence, total: int) -> str:
     if len(accepted) == len(most):
         return "no step is compared, because all weights are accepted"
     within = " within the accepted bounds" if any(0 < x < math.inf for x in most) else ""
-    return f"{total} steps agree{within}" + (" in the other weights" if accepted else "")
+    verb = "agrees" if total == 1 else "agree"
+    where = " in the other weights" if accepted else ""
+    return f"{counted(total, 'step')} {verb}{within}{where}"
 
 
 def _group_of(evidence: Evidence, training: Training, name: str) -> int:
