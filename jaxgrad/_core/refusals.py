@@ -119,3 +119,7 @@ def _of_torch(cls: type) -> str:
     """Return "tensor" or "module" for such a class of torch, and "" for any other."""
     names = ((base.__module__, base.__name__) for base in cls.__mro__)
     return next((_CLASSES[name] for name in names if name in _CLASSES), "")
+
+
+class NotDifferentiableError(RuntimeError):
+    """An argument without a derivative is differentiated; torch raises a RuntimeError there too."""

@@ -17,6 +17,7 @@ from jax import lax
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import Path, evaluate, inner, is_inexact, live_variables, plain, walk
+from jaxgrad._core.refusals import NotDifferentiableError
 
 
 MAXIMA = ("reduce_max", "reduce_min")
@@ -33,9 +34,16 @@ class Differentiated(NamedTuple):
 
 
 def differentiated(jaxpr: Any) -> Differentiated:
-    """Return the maxima through which a derivative of the outputs passes."""
+    """Return the maxima through which a derivative of the outputs passes.
+
+    Return all maxima if an input has no derivative, such as the class weights of a loss.
+    """
     opened, _ = compat.open_jaxpr(jaxpr)
-    return _through(jaxpr, [is_inexact(v) for v in opened.outvars])
+    try:
+        return _through(jaxpr, [is_inexact(v) for v in opened.outvars])
+    except NotDifferentiableError:
+        names = {place.eqn.primitive.name for place in walk(jaxpr)}
+        return Differentiated(bool(names & {*MAXIMA}), any_in_rules(jaxpr))
 
 
 def _through(jaxpr: Any, live_out: Sequence[bool]) -> Differentiated:

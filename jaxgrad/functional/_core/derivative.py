@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
+from jaxgrad._core.refusals import NotDifferentiableError
+
 
 Formula = Callable[..., Any]
 _NO_TANGENT = jax.dtypes.float0
@@ -87,7 +89,7 @@ def not_differentiable(name: str) -> Formula:
     """Return a formula that raises torch's error for an argument without a derivative."""
 
     def formula(*_: Any, **__: Any) -> NoReturn:
-        raise RuntimeError(
+        raise NotDifferentiableError(
             f"derivative for {name} is not implemented, as in torch; stop the gradient before it "
             "with jax.lax.stop_gradient"
         )

@@ -181,7 +181,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
 
     def objective(floats: list[Any]) -> Any:
         values = [f if f is not None else x for f, x in zip(floats, leaves, strict=True)]
-        outputs = fun(*values)
+        outputs = fun(*port.stopped(values))
         return port.objective(outputs, cotangents), outputs
 
     compared = maxima.differentiated(port.program.jaxpr)  # which is a program in float64

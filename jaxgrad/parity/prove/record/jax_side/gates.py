@@ -275,7 +275,7 @@ class Gated:
 
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
-                leaves = [n if x is None else x for x, n in pairs]
+                leaves = port.stopped([n if x is None else x for x, n in pairs])
                 shared.update({leaf_key(i)[0]: [x] for i, x in enumerate(leaves)})
                 outs = evaluation.run_watched(
                     program, leaves, slots=slots, noise=noise, compute=compute, pins=True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity import maxima
@@ -214,7 +215,16 @@ class Port:
     @property
     def reachable(self) -> list[bool]:
         """For each leaf, whether a derivative path leads to it."""
-        return self._once("reachable", lambda: jax_program.reachable(self.program))
+        return self._derivatives.reached
+
+    @property
+    def _derivatives(self) -> jax_program.Derivatives:
+        return self._once("derivatives", lambda: jax_program.derivatives(self.program))
+
+    def stopped(self, leaves: Sequence[Any]) -> list[Any]:
+        """Stop the gradient before each leaf for which no derivative is implemented."""
+        refused = self._derivatives.refused
+        return [lax.stop_gradient(x) if i in refused else x for i, x in enumerate(leaves)]
 
     def cotangents(self, draw: Draw) -> list[np.ndarray | None]:
         """Return the cotangent of each output on a draw, None for integer outputs."""
@@ -255,7 +265,7 @@ class Port:
 
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
-                leaves = [x if x is not None else n for x, n in pairs]
+                leaves = self.stopped([x if x is not None else n for x, n in pairs])
                 outputs = evaluation.run_watched(
                     self.program, leaves, slots=slots, scales=of_values,
                     cotangent_scales=of_cotangents, noise=noise, rounds=rounds,

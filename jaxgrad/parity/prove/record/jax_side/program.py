@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +19,7 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat, paths, source
 from jaxgrad._core.jaxpr import Path, is_inexact, live_inputs, walk
+from jaxgrad._core.refusals import NotDifferentiableError
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.record.adapters import Held
 from jaxgrad.parity.prove.record.jax_side import lifting
@@ -337,11 +338,37 @@ def _converted(eqn: Any) -> list[float]:
     return [float(v.val) for v in literal if np.ndim(v.val) == 0]
 
 
-def reachable(program: JaxProgram) -> list[bool]:
-    """Return for each leaf whether a derivative path leads from an output to it."""
+class Derivatives(NamedTuple):
+    """Which leaves have a derivative."""
+
+    reached: list[bool]  # for each leaf, whether a derivative path leads to it
+    refused: frozenset[int]  # leaves for which none is implemented: the class weights of a loss
+
+
+def derivatives(program: JaxProgram) -> Derivatives:
+    """Return the leaves to which a derivative path leads from an output."""
     jaxpr, _ = compat.open_jaxpr(program.jaxpr)
     count = len(program.out_paths)
     chosen = [is_inexact(v) and i < count for i, v in enumerate(jaxpr.outvars)]
     if program.out_paths[-1:] == ["loss"]:
         chosen = [i == count - 1 for i in range(len(chosen))]
-    return list(live_inputs(program.jaxpr, chosen))
+
+    def live(varied: Collection[int]) -> list[bool]:
+        flags = [i in varied for i in range(len(jaxpr.invars))]
+        return list(live_inputs(program.jaxpr, chosen, flags))
+
+    def refused(leaves: Sequence[int]) -> set[int]:
+        """Return the leaves with respect to which a derivative is not implemented."""
+        try:
+            live(leaves)
+        except NotDifferentiableError:
+            half = len(leaves) // 2
+            return refused(leaves[:half]) | refused(leaves[half:]) if half else {*leaves}
+        return set()
+
+    every = range(len(jaxpr.invars))
+    try:
+        return Derivatives(live(every), frozenset())
+    except NotDifferentiableError:
+        without = refused(every)
+        return Derivatives(live({*every} - without), frozenset(without))

@@ -30,6 +30,9 @@ class OneLeaf:
     def leaves(self, draw: Any) -> Any:
         return [X, draw]
 
+    def stopped(self, leaves: Any) -> Any:
+        return leaves
+
     def noise(self, draw: Any) -> Any:
         del draw
         return {}

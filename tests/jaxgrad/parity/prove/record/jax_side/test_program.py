@@ -114,7 +114,7 @@ def test_leaves_without_a_derivative_path_are_unreachable():
     """A leaf behind a stop_gradient is unreachable."""
     program = traced(lambda p, x, y: p["w"] * x + lax.stop_gradient(y), np.ones(3), np.ones(3))
 
-    assert jax_program.reachable(program) == [True, True, False]
+    assert jax_program.derivatives(program).reached == [True, True, False]
 
 
 def test_a_loss_may_take_the_inputs():
@@ -224,8 +224,8 @@ def test_only_the_loss_is_differentiated():
     with jax.enable_x64(True):
         both = jax_program.program(fun, params, (x, x), has_state=True)
         loss = jax_program.program(fun, params, (x, x), loss=lambda out: out[0], has_state=True)
-    assert jax_program.reachable(both) == [False, True, True, True]
-    assert jax_program.reachable(loss) == [False, True, True, False]
+    assert jax_program.derivatives(both).reached == [False, True, True, True]
+    assert jax_program.derivatives(loss).reached == [False, True, True, False]
     assert loss.out_paths == ["0", "1", "loss"] and loss.state_paths == ["mean"]
 
 
