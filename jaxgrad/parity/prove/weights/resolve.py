@@ -75,7 +75,10 @@ def weight_map(
     ]
     if extra:  # a weight that torch itself does not use needs no leaf
         trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
-        text = _unmapped(mapped, missing, extra, sorted(trained), is_nnx=model.is_nnx)
+        if isinstance(weights, Mapping):
+            text = _incomplete(missing, extra)
+        else:
+            text = _unmapped(mapped, missing, extra, sorted(trained), is_nnx=model.is_nnx)
         raise ProofError(text + found.hint)
     return params, mapped
 
@@ -214,6 +217,20 @@ def _check_leaves(
 
 def _is_floating(x: Any) -> bool:
     return np.issubdtype(np.asarray(x).dtype, np.inexact)
+
+
+def _incomplete(missing: Sequence[str], extra: Sequence[str]) -> str:
+    """Explain which leaves a dict of the user leaves without a tensor."""
+    path = extra[0]
+    near = max(missing, key=lambda n: likeness(n, path), default=None)
+    without = ", ".join(map(repr, missing[:_MOST_LISTED]))
+    rest = len(missing) - _MOST_LISTED
+    names = f"; the tensors without an entry are {without}"
+    names = names if missing else ", and every tensor of torch has an entry"
+    names += f" and {rest} more" if rest > 0 else ""
+    add = f": add an entry, as in {{{near!r}: {path!r}}}" if near is not None else ""
+    others = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
+    return f"weights= sends no tensor to the leaf {path!r}{others}{names}{add}"
 
 
 def _unmapped(

@@ -183,7 +183,7 @@ def test_a_mapping_must_cover_the_leaves():
     """A floating leaf that no entry names is an error; an integer one is not."""
     _, mapped = resolved({"kernel": W.T, "n": np.arange(2)}, {"fc.weight": ("kernel", (1, 0))})
     assert mapped.names_of(0) == ["fc.weight"]
-    words = r"JAX leaf 'other' \[2\] holds no torch tensor\nLoad the same"
+    words = "weights= sends no tensor to the leaf 'other', and every tensor of torch has an entry"
     with pytest.raises(ProofError, match=words):
         resolved({"kernel": W.T, "other": np.ones(2)}, {"fc.weight": ("kernel", (1, 0))})
 
@@ -335,4 +335,20 @@ def test_a_converter_returns_the_shapes_of_the_params():
     assert (
         "weights= returns the leaf '0.weight' with the shape (3, 4), but params has (4, 3) there "
         "(and 1 other leaf too): transpose or reshape it in the converter"
+    ) in str(report)
+
+
+def test_a_dict_of_weights_without_an_entry_names_it():
+    """The values may well be equal: only the entry is missing."""
+    module = nn.Linear(3, 2)
+    state = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    report = prove(
+        module, lambda p, x: x @ p["weight"].T + p["bias"], state, (np.ones((4, 3)),),
+        weights={"weight": "weight"},
+    )  # fmt: skip
+
+    assert report.verdict == "error"
+    assert (
+        "weights= sends no tensor to the leaf 'bias'; the tensors without an entry are 'bias': add "
+        "an entry, as in {'bias': 'bias'}"
     ) in str(report)
