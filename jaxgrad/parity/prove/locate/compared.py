@@ -148,15 +148,19 @@ def under_no_grad(run: TorchRun) -> set[int]:
     """Return the values that torch computes under `no_grad`, and no others of `stopped`.
 
     A call that reads a value with a gradient, and whose result has none, is under `no_grad`, unless
-    it is a detach. A call that reads a detached value may be or not.
+    it is a detach. A call that reads a detached value may be or not. The calls in the `forward` of
+    a custom Function are not, although they have no gradient, and neither are those that read the
+    shape of a tensor alone, such as `new_zeros`.
     """
     trained = {name for name, gradient in run.grads.items() if gradient is not None}
     found: set[int] = set()
-    for i in sorted(stopped(run)):
+    for i in sorted(stopped(run) - inside_functions(run)):
         value = run.values[i]
         reads = [k for k in value.inputs if k < i]
         direct = trained & set(value.weights) or any(run.values[k].requires_grad for k in reads)
-        if value.op not in _DETACHES and (direct or any(k in found for k in reads)):
+        if value.op in _DETACHES or value.op.startswith("new_") or value.op.endswith("_like"):
+            continue
+        if direct or any(k in found for k in reads):
             found.add(i)
     return found
 

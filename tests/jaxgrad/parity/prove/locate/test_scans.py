@@ -86,3 +86,43 @@ def test_the_first_line_that_differs_is_named(mistake, op, line):
     number = start + next(k for k, text in enumerate(source) if line in text)
     assert found.jax.startswith(f"test_scans.py:{number} ")
     assert found.tested, found.cause
+
+
+class Adapting(nn.Module):
+    """An average of detached outputs, which begins with `new_zeros`, moves a threshold."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 5)
+
+    def forward(self, x):
+        current = self.fc(x)
+        a = current.new_zeros(x.shape[0], 5)
+        total = torch.zeros_like(a)
+        for t in range(x.shape[1]):
+            s = torch.sigmoid(current[:, t] - a)
+            a = 0.9 * a + 0.1 * s.detach()
+            total = total + s
+        return total
+
+
+def test_a_detach_is_not_reported_as_no_grad():
+    """`new_zeros` reads a tensor with a gradient for its dtype alone."""
+
+    def adapting(p: Any, x: Any) -> Any:
+        current = x @ p["fc.weight"].T + p["fc.bias"]
+
+        def step(a: Any, c: Any) -> Any:
+            s = jax.nn.sigmoid(c - a)
+            return 0.9 * a + 0.1 * s, s
+
+        zeros = jnp.zeros((x.shape[0], 5), x.dtype)
+        return lax.scan(step, zeros, current.swapaxes(0, 1))[1].sum(0)
+
+    torch.manual_seed(0)
+    module = Adapting()
+    found = prove(module, adapting, arrays(module), (X,)).first
+
+    assert found is not None and found.tested
+    assert "a stop_gradient is missing there" in found.cause or "(detach)" in found.cause
+    assert "no_grad" not in found.cause
