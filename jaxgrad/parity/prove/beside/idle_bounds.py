@@ -181,11 +181,13 @@ def _integer_bounds(evidence: Evidence) -> list[Value]:
     bounded = {k for key in bounds for k in flow.parents[key]}
     exact = evidence.port.discrete(evidence.draws[0])
     integers = [x for key, x in exact.items() if key in bounded]
+    leaves = evidence.port.leaves(evidence.draws[0])
+    integers += [np.asarray(leaves[i]) for key in bounded if (i := leaf_of(key)) is not None]
     floats = [x for key, x in evidence.jax_runs[0].prints.items() if key in bounded]
 
     def has(operand: Any) -> bool:
         print_ = fingerprint(operand.astype(np.float64))
-        return any(np.array_equal(x, operand) for x in integers) or any(
+        return any(np.array_equal(np.ravel(x), operand.ravel()) for x in integers) or any(
             print_distance(x, print_).min(initial=np.inf) < SAME for x in floats
         )
 

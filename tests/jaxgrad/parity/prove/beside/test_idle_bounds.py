@@ -331,3 +331,30 @@ def test_a_penalty_that_is_zero_is_noted(bound, verdict):
         )
         for text in texts
     )
+
+
+class Lengths(nn.Module):
+    """A mean over sequences, none of which is empty."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x, lengths):
+        return self.fc(x).sum(1) / lengths[:, None].clamp(min=1)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_bound_of_an_input_of_integers_is_found_in_the_port(bounded):
+    """The port bounds the lengths before it adds an axis."""
+
+    def port(p: Any, x: Any, lengths: Any) -> Any:
+        n = jnp.maximum(lengths, 1) if bounded else lengths
+        return (x @ p["fc.weight"].T + p["fc.bias"]).sum(1) / n[:, None]
+
+    torch.manual_seed(0)
+    module, x = Lengths(), np.random.default_rng(0).normal(size=(4, 5, 3))
+    report = prove(module, port, arrays(module), (x, np.array([5, 2, 3, 4])))
+
+    assert report.verdict == "pass"
+    assert any("clamp" in note for note in report.notes) != bounded

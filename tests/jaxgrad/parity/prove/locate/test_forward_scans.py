@@ -84,7 +84,7 @@ def test_the_first_line_that_differs_is_named(mistake, op, line):
     assert found is not None and found.op == op
     source, start = inspect.getsourcelines(port)
     number = start + next(k for k, text in enumerate(source) if line in text)
-    assert found.jax.startswith(f"test_scans.py:{number} ")
+    assert found.jax.startswith(f"test_forward_scans.py:{number} ")
     assert found.tested, found.cause
 
 
