@@ -1,7 +1,7 @@
-"""The intermediate representation of a port: frozen data that know nothing of `ast`.
+"""What the code of a port means: frozen data that know nothing of `ast`.
 
-A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
-the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Op` that an
+A port is written as `ast` nodes, because most passes rewrite Python as Python. A node says what is
+written, and carries one of these as its meaning: `on_expression(code)` has the `Op` that an
 expression computes, the `Helper` that it calls, and the `Number`, the `Key`, the `Stop` and the
 `Part` that it is, and `param_paths.of(code)` returns its `Param`. A statement carries its
 `UpdateBuffer`, and a loop whose number of iterations is a size its `Loop`.

@@ -54,40 +54,38 @@ class StatementAnnotations(_OfNode):
     trailing: str = ""
 
     # Whether the statement gives a part of the params a new value: its target is the place of the
-    # part, alone or after the result of a call. Set by `values/state`, `modules/module_hooks` and
-    # `finish/ties`; `finish/updates` writes the copy of the params that these statements change.
+    # part, alone or after the result of a call. `finish/updates` writes the copy of the params that
+    # these statements change.
     update: UpdateBuffer | None = None
 
-    # The number of the loop that was unrolled, if the statement is one iteration's copy, or 0. Set
-    # by `loops/unrolling` and by calls that stand for a loop; `finish/repeats` makes loops again of
-    # such statements alone, and `finish/leaf_loops` maps over trees.
+    # The number of the loop that was unrolled, if the statement is one iteration's copy, or 0.
+    # `finish/repeats` makes loops again of such statements alone, and `finish/leaf_loops` maps over
+    # trees.
     unrolled: int = 0
 
     # Whether every iteration of a `for` calls modules of one class and one shape and keeps the
-    # shapes of its variables, so that it may be a `lax.scan`. Set by `loops/loop_statements`, read
-    # by `loops/scans`.
+    # shapes of its variables, so that it may be a `lax.scan`.
     uniform: bool = False
 
     # The loop of the torch program that a `for` is, if its number of iterations is computed from a
-    # size. Set by `loops/loop_statements`; the docstring of the function names the loops that grow
-    # with an input (`source/naming`).
+    # size. The docstring of the function names the loops that grow with an input (`source/naming`).
     loop: Loop | None = None
 
-    # Whether the statement appends to a list of the port. Set by `syntax.append_to`; `cleaning`
-    # removes the statement if nothing reads the list.
+    # Whether the statement appends to a list of the port. `cleaning` removes the statement if
+    # nothing reads the list.
     appends: bool = False
 
-    # Whether the statement names a value that has no name in the torch program. Set by `Scope.once`
-    # and `merging/variants`; `finish/names` then looks for a better name.
+    # Whether the statement names a value that has no name in the torch program. `finish/names` then
+    # looks for a better name.
     temporary: bool = False
 
     # The number of elements, if the statement names a tuple or list of a call, which has no name in
-    # the torch program, or 0. Set by `Scope.once` and `values/state`; `finish/columns` unpacks it,
-    # and `finish/names` does not give it the name of one of its elements.
+    # the torch program, or 0. `finish/columns` unpacks it, and `finish/names` does not give it the
+    # name of one of its elements.
     elements: int = 0
 
-    # Whether the statement computes a part of a longer one under a name of the part's own. Set by
-    # `finish/lines`; parts of this part do not get that name (`finish/part_names`).
+    # Whether the statement computes a part of a longer one under a name of the part's own. Parts of
+    # this part do not get that name (`finish/part_names`).
     part: bool = False
 
 
@@ -95,77 +93,71 @@ class StatementAnnotations(_OfNode):
 class ExpressionAnnotations(_OfNode):
     """What the porter knows about an expression of the port, or a part of one."""
 
-    # The number that this is: a literal, a formula, or a name in its place. Set by `values/values`
-    # from the folded value, and by passes that name numbers after options; passes replace it.
+    # The number that this is: a literal, a formula, or a name in its place. Passes replace it.
     number: Number | None = None
 
-    # The operator of torch that this computes. Set by `rules/table` and `syntax.call_functional`;
-    # `syntax.parsed` sets it in code from text. Passes ask `is_op` and `parameters_of` of `syntax`.
+    # The operator of torch that this computes. Passes ask `is_op` and `parameters_of` of `syntax`.
     computes: Op | None = None
 
     # The function that this names, if the function is neither the port's nor an operator of torch.
-    # Set by `syntax.helper`; passes ask `syntax.calls`.
+    # Passes ask `syntax.calls`.
     helper: Helper | None = None
 
-    # The property of an array that this reads. Set by `syntax.shape` and its like; the docstring of
-    # a function names sizes after the variables that unpack a shape (`finish/letters`).
+    # The property of an array that this reads. The docstring of a function names sizes after the
+    # variables that unpack a shape (`finish/letters`).
     array_property: ArrayProperty | None = None
 
-    # Whether numpy computes this while JAX traces, from sizes and configuration alone. Set by
-    # `calls/arrays` and `rules/masks`, which reads it.
+    # Whether numpy computes this while JAX traces, from sizes and configuration alone.
     numpy: bool = False
 
-    # Whether this is a dtype, such as `jnp.int32` or `bool`. Set by `syntax.literal`.
+    # Whether this is a dtype, such as `jnp.int32` or `bool`.
     dtype: bool = False
 
-    # Where the array's values come from, if a variable of a flax class begins with it. Set by
-    # `nnx/initial_values`; the docstring of the class lists the variables without values.
+    # Where the array's values come from, if a variable of a flax class begins with it. The
+    # docstring of the class lists the variables without values.
     initial: Initial | None = None
 
     # Whether the name is that of a function of the port, which may change, and not of a local
-    # variable. Set by `syntax.call_written`.
+    # variable.
     written: bool = False
 
     # The numbers among the arguments of a call in the torch program, by parameter. The function of
-    # the port has their values in it. Set by `functions/functions`; `merging/numbers` passes those
-    # that become keywords.
+    # the port has their values in it. `merging/numbers` passes those that become keywords.
     folded: Mapping[str, ast.expr] | None = None
 
-    # The key of a random draw that this name is. Set by `draws.key`; `finish/keys` and the flax
-    # classes name the keys and split them.
+    # The key of a random draw that this name is. `finish/keys` and the flax classes name the keys
+    # and split them.
     draw: Key | None = None
 
-    # Whether no gradient goes through the value. Set by `syntax.stopped`, which writes the call of
-    # `lax.stop_gradient`; `syntax.inside_stop` reads it.
+    # Whether no gradient goes through the value, because it is the call of `lax.stop_gradient`
+    # (`syntax.stopped`).
     stop: Stop | None = None
 
     # Whether the call changes variables of the module in a port of flax classes: buffers, or the
-    # counts of its random streams. Set by `modules/whole_modules` and `functions/functions`; a
-    # nested function that is differentiated calls a copy (`calls/inner_gradients`).
+    # counts of its random streams. A nested function that is differentiated calls a copy
+    # (`calls/inner_gradients`).
     changes: bool = False
 
     # The part of a torch module that this expression of the params is, as in `p["conv"]["weight"]`.
-    # Set by `values/parts`; flax classes reach it in another way, and a call that takes each
-    # tensor of a module takes `**p["conv"]`.
+    # Flax classes reach it in another way, and a call that takes each tensor of a module takes
+    # `**p["conv"]`.
     part: Part | None = None
 
     # For the keyword `**p["conv"]` in a call of `F`: the names of the tensors, which are the call's
-    # arguments. Set by `rules/functional`; `finish/hooked` and `finish/ties` pass them one by one.
+    # arguments. `finish/hooked` and `finish/ties` pass them one by one.
     tensors: frozenset[str] | None = None
 
-    # The layer of `jaxgrad.nnx` that this call makes, or "". Set and shortened by `nnx/layers`.
+    # The layer of `jaxgrad.nnx` that this call makes, or "".
     layer: str = ""
 
-    # Whether the number of the list's elements depends on a size. Set by `rules/joins`; `lift`
-    # hands it to the value.
+    # Whether the number of the list's elements depends on a size. `lift` hands it to the value.
     counted: bool = False
 
     # The loop of the torch program that a comprehension of arrays is, if its number of elements is
-    # computed from a size. Set by `loops/comprehensions`, read as that of a `for` is.
+    # computed from a size.
     loop: Loop | None = None
 
-    # What is written for this list where it is assigned to a fixed number of variables. Set by
-    # `rules/joins`, read by `statements/assignments`.
+    # What is written for this list where it is assigned to a fixed number of variables.
     unpacked: ast.expr | None = None
 
 
