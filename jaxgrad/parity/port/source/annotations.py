@@ -113,7 +113,7 @@ class ExpressionAnnotations(_OfNode):
     # Whether this is a dtype, such as `jnp.int32` or `bool`.
     dtype: bool = False
 
-    # Where the array's values come from, if a variable of a flax class begins with it. The
+    # The origin of the array's values, if a variable of a flax class starts with them. The
     # docstring of the class lists the variables without values.
     initial: Initial | None = None
 

@@ -38,7 +38,7 @@ class Calls:
 
     written: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
     stateful: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
-    # in a port of classes: the calls that change variables, or count random draws
+    # The calls in a port of classes that change variables or count random draws.
     changing: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
     unrolled: set[Place] = dataclasses.field(default_factory=set)  # comprehensions that draw
 
@@ -110,7 +110,7 @@ class Run:
         self.raised = None
 
     def finish(self, output: Value, *, stateful: bool) -> None:
-        """Keep the module's result, and whether its function returns updated params too."""
+        """Store the module's result and whether its function also returns updated params."""
         self.output, self.stateful = output, stateful
 
 

@@ -24,7 +24,7 @@ class Value:
     symbolic: ast.expr | None = dataclasses.field(default=None, init=False)
 
     def bind(self, code: ast.expr) -> None:
-        """Let an expression of the port hold this value, for every variable that shares it."""
+        """Set the expression of the port that holds this value; variables that share it follow."""
         self.code = code
 
 

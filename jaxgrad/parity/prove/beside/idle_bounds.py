@@ -43,7 +43,7 @@ _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounde
 
 
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
-    """Return the forward surface with notes on the bounds and thresholds that nothing reached."""
+    """Add notes on the bounds and thresholds that no number reaches to the forward surface."""
     own = literals(evidence.port.program.jaxpr, integers=True)
     notes = [
         *_about_bounds(evidence, own),

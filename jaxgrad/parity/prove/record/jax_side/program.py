@@ -339,7 +339,7 @@ def _converted(eqn: Any) -> list[float]:
 
 
 class Derivatives(NamedTuple):
-    """Which leaves have a derivative."""
+    """The leaves that have a derivative, and those for which none is implemented."""
 
     reached: list[bool]  # for each leaf, whether a derivative path leads to it
     refused: frozenset[int]  # leaves for which none is implemented: the class weights of a loss

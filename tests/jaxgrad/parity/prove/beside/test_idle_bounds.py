@@ -334,7 +334,7 @@ def test_a_penalty_that_is_zero_is_noted(bound, verdict):
 
 
 class Lengths(nn.Module):
-    """A mean over sequences, none of which is empty."""
+    """A model that averages over sequences, none of which is empty."""
 
     def __init__(self):
         super().__init__()

@@ -107,7 +107,7 @@ class Adapting(nn.Module):
 
 
 def test_a_detach_is_not_reported_as_no_grad():
-    """`new_zeros` reads a tensor with a gradient for its dtype alone."""
+    """Calling `new_zeros` on a tensor with a gradient reads only its dtype and device."""
 
     def adapting(p: Any, x: Any) -> Any:
         current = x @ p["fc.weight"].T + p["fc.bias"]

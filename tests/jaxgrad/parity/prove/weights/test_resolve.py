@@ -319,7 +319,7 @@ def test_a_leaf_that_the_port_never_reads_needs_no_tensor(leaf, converted):
 
 
 def test_a_converter_returns_the_shapes_of_the_params():
-    """One that transposes every matrix fails there, and not in a product of the port."""
+    """A converter that transposes every matrix is blamed itself, not a product in the port."""
     module = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     state = {name: x.detach().numpy() for name, x in module.state_dict().items()}
 
