@@ -6,7 +6,8 @@ it, or with another number in it, has the same values and gradients on these inp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ _THRESHOLDS = {  # a number of a call that acts only beyond a bound
 }  # fmt: skip
 _CUTS = ("clamp", "clamp_", "clamp_min", "relu", "relu_", "relu6", "softshrink", "hardshrink")
 _UNLIMITED = 1e30  # a bound that is meant for infinite numbers
+ValuesOf = Callable[[int], Sequence[Value]]  # torch's values on a draw, which are kept
 _NEARLY = 1e-3  # how far a threshold is moved
 _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounded to float32
 
@@ -45,20 +47,25 @@ _EQUAL = 1e-6  # relative difference of two numbers that are one, perhaps rounde
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     """Add notes on the bounds and thresholds that no number reaches to the forward surface."""
     own = literals(evidence.port.program.jaxpr, integers=True)
+
+    @functools.cache
+    def values_of(draw: int) -> Sequence[Value]:
+        run = evidence.run_with_values(draw) if evidence.rerunnable else evidence.runs[draw]
+        return run.values
+
     notes = [
-        *_about_bounds(evidence, own),
-        *_about_thresholds(evidence, own),
-        *_about_zeros(evidence),
+        *_about_bounds(evidence, own, values_of),
+        *_about_thresholds(evidence, own, values_of),
+        *_about_zeros(evidence, values_of),
     ]
     return judgement._replace(notes=(*judgement.notes, *notes)) if notes else judgement
 
 
-def _about_thresholds(evidence: Evidence, own: Sequence[float]) -> list[str]:
+def _about_thresholds(evidence: Evidence, own: Sequence[float], values_of: ValuesOf) -> list[str]:
     """Return a note on the first threshold that no number reaches and that the port lacks."""
     if not evidence.rerunnable or not any(v.op in _THRESHOLDS for v in evidence.runs[0].values):
         return []
-    runs = (evidence.run_with_values(draw.number) for draw in evidence.draws)
-    idle = [_idle_thresholds(run.values) for run in runs]
+    idle = [_idle_thresholds(values_of(draw.number)) for draw in evidence.draws]
     for number, (value, threshold) in idle[0].items():
         if all(number in other for other in idle) and _lacking([threshold], own):
             return [
@@ -69,15 +76,14 @@ def _about_thresholds(evidence: Evidence, own: Sequence[float]) -> list[str]:
     return []
 
 
-def _about_zeros(evidence: Evidence) -> list[str]:
+def _about_zeros(evidence: Evidence, values_of: ValuesOf) -> list[str]:
     """Return a note on the first bound that no element passes, as a penalty that is always 0."""
     for number, value in enumerate(evidence.runs[0].values):
         if value.op in _CUTS and all(_is_cut(run.values, number) for run in evidence.runs):
-            at = (evidence.run_with_values(0) if evidence.rerunnable else evidence.runs[0]).values
             return [
-                f"torch's {_named([at[number]])} returns nothing but zeros on the inputs of this "
-                "proof, so the steps after it were not compared: add inputs on which it does not, "
-                "with also="
+                f"torch's {_named([values_of(0)[number]])} returns nothing but zeros on the inputs "
+                "of this proof, so the steps after it were not compared: add inputs on which it "
+                "does not, with also="
             ]
     return []
 
@@ -111,13 +117,13 @@ def _idle_thresholds(values: Sequence[Value]) -> dict[int, tuple[Value, float]]:
     return found
 
 
-def _about_bounds(evidence: Evidence, own: Sequence[float]) -> list[str]:
+def _about_bounds(evidence: Evidence, own: Sequence[float], values_of: ValuesOf) -> list[str]:
     """Return notes on the bounds and masks that change no number and that the port lacks."""
     idle = [i for i in range(len(evidence.runs[0].values)) if _is_idle(evidence, i)]
     whole = _integer_bounds(evidence)
     if not idle and not whole:
         return []
-    values = (evidence.run_with_values(0) if evidence.rerunnable else evidence.runs[0]).values
+    values = values_of(0)
     settings = _settings(values, idle)
     idle = [i for i in idle if i not in settings or not _is_unlimited(settings[i])]
     spots, prints = evaluation.spots(evidence.jax_runs[0].prints)
